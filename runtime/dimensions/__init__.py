@@ -1,0 +1,1 @@
+"""World dimensions and the world clock."""

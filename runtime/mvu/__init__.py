@@ -1,0 +1,1 @@
+"""MVU variables: envelopes, commands, resources, history, checkpoints, seeds, policy, bindings."""

@@ -1,0 +1,1 @@
+"""Sessions, events, turns, playthroughs, timelines, selections, leases and forks: the host contract."""

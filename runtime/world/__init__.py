@@ -1,0 +1,1 @@
+"""World kernel: packs, match and turn; only rules move numbers."""

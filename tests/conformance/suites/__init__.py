@@ -1,0 +1,1 @@
+"""One module per suite; each offers ``cases(entry, options)``, see ``tests.conformance.runner``."""
