@@ -128,7 +128,7 @@ class _Builder(Transformer[Token, _Item]):
         if not least <= most <= FINITE_REPEAT.default:
             raise RegexRefused(
                 CODE,
-                f"expected a repeat {{m,n}} with m up to n and n up to {FINITE_REPEAT.default}, found {{{least},{most}}}",
+                f"expected a repeat {{m,n}} with m <= n <= {FINITE_REPEAT.default}, found {{{least},{most}}}",
                 0,
                 "a repeat",
                 "{m,n} up to 64",

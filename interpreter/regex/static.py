@@ -57,7 +57,7 @@ def check_pattern(pattern: str, flags: str) -> int:
     groups = sum(text == "(" or (text.startswith("(?<") and text[3:4] not in ("=", "!")) for text in opens)
     stack = [_Group()]
     for token in tokens:
-        kind, text = token.lastgroup, token.group()
+        kind = token.lastgroup
         if kind == "escape":
             _check_escape(pattern, token, groups, named, "u" in flags)
             stack[-1].add(1, False)
