@@ -44,6 +44,8 @@ class Child:
     channel: socket.socket
     owner: str | None = None
     calls: int = 0
+    spent: float = 0.0
+    handle: int | None = None
     idle_since: float = 0.0
     hello: dict[str, Any] | None = None
     _buffer: bytearray = field(default_factory=bytearray)
@@ -58,13 +60,27 @@ class Child:
         return bool(ready[0][1] & (select.POLLHUP | select.POLLERR)) or self.hello is not None
 
     def kill(self) -> None:
-        """End the child at once. Its pid is still its own: only the zygote's wait releases it."""
+        """End the child at once: through its handle, which can never mean another process.
+
+        Where the system has no such handles the pid is used; it is released only by the zygote's wait.
+        """
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            if self.handle is None:
+                os.kill(self.pid, signal.SIGKILL)
+            else:
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+        self.forget()
+
+    def forget(self) -> None:
+        """Close what the parent holds of the child."""
         self.channel.close()
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
 
     def exchange(self, pieces: list[bytes], deadline: float, budget: Budget) -> Answer:
         """Send one request and read its answer, or raise ``Expired`` or ``Gone``."""
+        started = time.monotonic()
         try:
             for piece in pieces:
                 self.channel.settimeout(_left(deadline))
@@ -74,6 +90,8 @@ class Child:
             raise Expired from None
         except (OSError, UnicodeDecodeError):
             raise Gone from None
+        finally:
+            self.spent += time.monotonic() - started
 
     def _answer(self, deadline: float, bound: int) -> Answer:
         parts: list[bytes] = []

@@ -123,7 +123,7 @@ class Zygote:
         except (OSError, Gone):
             ours.close()
             raise Gone from None
-        return Child(pid, ours, idle_since=time.monotonic())
+        return Child(pid, ours, idle_since=time.monotonic(), handle=_handle(pid))
 
     def wait(self, child: Child) -> Exit | None:
         """Release the pid of a child that was ended, and tell how it ended."""
@@ -141,6 +141,16 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _handle(pid: int) -> int | None:
+    """A handle of the process that no later process can inherit, where the system has such."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
 
 
 def _import_path() -> list[str]:
@@ -260,7 +270,8 @@ class Pool:
         """Give back a child that behaved; it is kept for its owner."""
         child.calls += 1
         child.idle_since = time.monotonic()
-        worn = child.calls >= self.budget.worker_calls
+        # A child prepares as much as it answers, and the kernel counts both against its life.
+        worn = child.calls >= self.budget.worker_calls or child.spent * 4 > self.budget.cpu_total_s
         with self._condition:
             self._busy.discard(child.pid)
             keep = not worn and not self._closed
@@ -280,8 +291,11 @@ class Pool:
     def _reap(self, children: list[Child]) -> Exit | None:
         last: Exit | None = None
         for child in children:
-            child.kill()
             zygote = self._zygote
+            if child.handle is None and (zygote is None or not zygote.alive()):
+                child.forget()  # its pid may be another process by now, and the kernel ended it with its zygote
+                continue
+            child.kill()
             last = zygote.wait(child) if zygote is not None else None
             if last is not None and self._on_exit is not None:
                 self._on_exit(last)
@@ -329,6 +343,6 @@ class Pool:
             zygote, self._zygote = self._zygote, None
             self._condition.notify_all()
         for child in idle:
-            child.kill()
+            child.forget()
         if zygote is not None:
             zygote.close()

@@ -230,6 +230,7 @@
   }
 
   function load(text, gateName) {
+    if (gateName !== '' && hasOwn(G, gateName)) return failed('DECLARATION', 'script', 'the gate ' + gateName + ' would hide a built-in name');
     if (gateName !== '') defineProperty(G, gateName, { value: gate, enumerable: true });
     const source = parse(text);
     try {
