@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,12 +12,13 @@ class HelperCall:
     """One reply for one helper.
 
     ``commands`` are views ``{type, args, full_match, reason}``; ``variables_json`` is the JSON text of the private copy
-    that the listeners see; ``gate`` is the name under which the user gate is offered, ``user_text`` what it may read.
+    that the listeners see, or a function that makes it, called only if the script
+    reads them; ``gate`` is the name under which the user gate is offered, ``user_text`` what it may read.
     """
 
     owner: str
     source: str
-    variables_json: str
+    variables_json: str | Callable[[], str]
     commands: Sequence[Mapping[str, Any]]
     text: str
     gate: str | None = None

@@ -34,6 +34,11 @@ def _head(source: str, gate: str | None) -> tuple[bytes, bytes]:
     return _literal(source), (gate or "").encode("utf-8", "replace")
 
 
+def _variables(call: HelperCall) -> bytes:
+    text = call.variables_json
+    return (text if isinstance(text, str) else text()).encode("utf-8", "backslashreplace")
+
+
 def _literal(text: str) -> bytes:
     """``text`` as a JSON string; lone surrogates stay readable as escapes."""
     return json.dumps(text, ensure_ascii=False).encode("utf-8", "backslashreplace")
@@ -59,12 +64,11 @@ class ProcessSandbox:
         head = _head(call.source, call.gate)
         commands = json.dumps(list(call.commands), ensure_ascii=False).encode("utf-8", "backslashreplace")
         body = (commands, _literal(call.text), _literal(call.user_text))
-        variables = call.variables_json.encode("utf-8", "backslashreplace")
         reader = hashlib.sha256(f"{call.owner}\0".encode("utf-8", "replace") + head[0]).hexdigest()
         reads = self._reads(reader)
 
         def pieces(with_variables: bool) -> list[bytes]:
-            return request(RUN, (*head, *body, variables if with_variables else b""))
+            return request(RUN, (*head, *body, _variables(call) if with_variables else b""))
 
         answer = self._ask(call.owner, pieces(reads), deadline, None if reads else lambda: pieces(True), reader)
         return HelperResult(_commands(answer.text))

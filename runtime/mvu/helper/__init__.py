@@ -4,8 +4,8 @@ from runtime.mvu.helper.detect import Helper, detect_helper, find_helper
 from runtime.mvu.helper.errors import ERRORS, HelperError
 from runtime.mvu.helper.gate import extract_operation_block, latest_user_text
 from runtime.mvu.helper.limits import LIMITS
-from runtime.mvu.helper.plugins import load_processors
-from runtime.mvu.helper.process import Outcome, process_reply
+from runtime.mvu.helper.plugins import ProcessorHost, load_processors
+from runtime.mvu.helper.process import Outcome, Readable, process_reply, read_for_helper
 from runtime.mvu.helper.registry import HelperRegistry, Registered, Registration
 from runtime.mvu.helper.restore import Restoration, find_restoration
 from runtime.mvu.helper.verify import Dropped, verify_output
@@ -19,6 +19,8 @@ __all__ = [
     "HelperError",
     "HelperRegistry",
     "Outcome",
+    "ProcessorHost",
+    "Readable",
     "Registered",
     "Registration",
     "Restoration",
@@ -30,5 +32,6 @@ __all__ = [
     "latest_user_text",
     "load_processors",
     "process_reply",
+    "read_for_helper",
     "verify_output",
 ]

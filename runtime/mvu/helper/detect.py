@@ -13,6 +13,7 @@ from typing import Any
 
 import esprima
 
+from interpreter.javascript import utf16_length
 from runtime.mvu.helper.errors import HelperError
 from runtime.mvu.helper.limits import DETECTED_TEXTS, GATE_NAME_UNITS
 from sandbox.errors import CONFLICT, DECLARATION, LIMIT
@@ -24,15 +25,90 @@ _GATE_PARTS = frozenset({"latestUserText", "extractOperationBlock"})
 
 # Names that the helper's world already gives a meaning to; a gate under one of them would change what scripts see.
 RESERVED_NAMES: frozenset[str] = frozenset(
-    "Mvu console eventOn eventMakeLast globalThis undefined NaN Infinity eval __proto__ prototype constructor "
-    "Object Function Array String Number Boolean Symbol BigInt Math JSON Reflect Proxy Date RegExp Promise Map Set "
-    "WeakMap WeakSet WeakRef FinalizationRegistry Error AggregateError SuppressedError EvalError RangeError "
-    "ReferenceError SyntaxError TypeError URIError InternalError Iterator ArrayBuffer SharedArrayBuffer DataView "
-    "Atomics Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array BigInt64Array "
-    "BigUint64Array Float16Array Float32Array Float64Array DisposableStack AsyncDisposableStack parseInt parseFloat "
-    "isNaN isFinite decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape "
-    "toString toLocaleString valueOf hasOwnProperty isPrototypeOf propertyIsEnumerable "
-    "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__".split()
+    [
+        "Mvu",
+        "console",
+        "eventOn",
+        "eventMakeLast",
+        "globalThis",
+        "undefined",
+        "NaN",
+        "Infinity",
+        "eval",
+        "__proto__",
+        "prototype",
+        "constructor",
+        "Object",
+        "Function",
+        "Array",
+        "String",
+        "Number",
+        "Boolean",
+        "Symbol",
+        "BigInt",
+        "Math",
+        "JSON",
+        "Reflect",
+        "Proxy",
+        "Date",
+        "RegExp",
+        "Promise",
+        "Map",
+        "Set",
+        "WeakMap",
+        "WeakSet",
+        "WeakRef",
+        "FinalizationRegistry",
+        "Error",
+        "AggregateError",
+        "SuppressedError",
+        "EvalError",
+        "RangeError",
+        "ReferenceError",
+        "SyntaxError",
+        "TypeError",
+        "URIError",
+        "InternalError",
+        "Iterator",
+        "ArrayBuffer",
+        "SharedArrayBuffer",
+        "DataView",
+        "Atomics",
+        "Int8Array",
+        "Uint8Array",
+        "Uint8ClampedArray",
+        "Int16Array",
+        "Uint16Array",
+        "Int32Array",
+        "Uint32Array",
+        "BigInt64Array",
+        "BigUint64Array",
+        "Float16Array",
+        "Float32Array",
+        "Float64Array",
+        "DisposableStack",
+        "AsyncDisposableStack",
+        "parseInt",
+        "parseFloat",
+        "isNaN",
+        "isFinite",
+        "decodeURI",
+        "decodeURIComponent",
+        "encodeURI",
+        "encodeURIComponent",
+        "escape",
+        "unescape",
+        "toString",
+        "toLocaleString",
+        "valueOf",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+    ]
 )
 
 
@@ -92,13 +168,10 @@ def find_helper(texts: Iterable[str]) -> Helper | None:
         if helper is not None:
             found[helper.source] = helper
     if len(found) > 1:
-        raise HelperError(CONFLICT, f"expected at most one command helper in the card, found {len(found)} different ones")
+        raise HelperError(
+            CONFLICT, f"expected at most one command helper in the card, found {len(found)} different ones"
+        )
     return next(iter(found.values()), None)
-
-
-def utf16_length(text: str) -> int:
-    """The length of ``text`` as JavaScript counts it."""
-    return len(text) + sum(1 for character in text if character > "\uffff")
 
 
 def walk(tree: Any) -> Iterator[Any]:
@@ -141,7 +214,9 @@ def _find_gate(nodes: list[Any]) -> str | None:
         raise HelperError(DECLARATION, f"expected one gate object, found {len(names)}: {', '.join(sorted(names))}")
     name = names.pop()
     if not _is_identifier(name):
-        raise HelperError(DECLARATION, f"expected an identifier of at most {GATE_NAME_UNITS.default} units as gate name")
+        raise HelperError(
+            DECLARATION, f"expected an identifier of at most {GATE_NAME_UNITS.default} units as gate name"
+        )
     if name in RESERVED_NAMES:
         raise HelperError(DECLARATION, f"expected a gate name of its own, found the reserved name {name}")
     return name

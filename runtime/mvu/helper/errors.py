@@ -11,9 +11,7 @@ from sandbox.errors import SandboxError
 
 USAGE_CANCELLED = "MVU_USAGE_CANCELLED"
 
-ERRORS: tuple[ErrorCode, ...] = tuple(
-    ErrorCode(row.code, row.status, row.kind, row.sentence) for row in SANDBOX_ERRORS
-)
+ERRORS: tuple[ErrorCode, ...] = tuple(ErrorCode(row.code, row.status, row.kind, row.sentence) for row in SANDBOX_ERRORS)
 """The rows of helper errors, as the runtime's tables hold them."""
 
 

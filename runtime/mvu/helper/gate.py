@@ -8,41 +8,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runtime.mvu.helper.detect import utf16_length
+from interpreter.javascript import js_trim, utf16_length
+from runtime.sessions.events import TURN_START, USER_MESSAGE, Event
 from sandbox.limits import BLOCK_UNITS, USER_TEXT_UNITS
 
 _TAGS = ("本轮操作", "本轮APP操作")
 _BOUNDARY = "<本轮执行边界>"
 _ITEM = "<操作项>"
-# JavaScript's trim(): every other character is text.
-_BLANK = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 
 
-def latest_user_text(events: Iterable[Mapping[str, Any]], turn: int) -> str:
-    """The text of the last ``user/message`` event between ``turn``'s start and the reply; too long counts as none.
+def latest_user_text(events: Iterable[Event], turn: int) -> str:
+    """The text of the last user message between the start of ``turn`` and the reply; a text too long counts as none.
 
-    ``events`` are the session's events up to the reply in order: ``{type, data}`` with ``turn/start`` carrying ``turn``.
-    A user message whose ``data.source.kind`` is given and not ``user`` is somebody else's.
+    ``events`` are the session's events before the reply, in order. A message of another source than the user (a note
+    that the host injects, say) says nothing about what the player allowed.
     """
     text = ""
     inside = False
     for event in events:
-        data = event.get("data")
-        if not isinstance(data, Mapping):
-            continue
-        if event.get("type") == "turn/start":
-            inside = data.get("turn") == turn
+        if event.type == TURN_START:
+            inside = event.turn == turn
             text = ""
-        elif inside and event.get("type") == "user/message" and _is_users(data):
-            found = data.get("text")
-            text = found if isinstance(found, str) else ""
+        elif inside and event.type == USER_MESSAGE and _is_users(event.fields):
+            text = event.text
     return text if utf16_length(text) <= USER_TEXT_UNITS.default else ""
 
 
-def _is_users(data: Mapping[str, Any]) -> bool:
-    source = data.get("source")
-    kind = source.get("kind") if isinstance(source, Mapping) else source
-    return kind is None or kind == "user"
+def _is_users(fields: Mapping[str, Any]) -> bool:
+    source = fields.get("source")
+    return source is None or (isinstance(source, Mapping) and source.get("kind") == "user")
 
 
 def extract_operation_block(text: str) -> str:
@@ -55,6 +49,6 @@ def extract_operation_block(text: str) -> str:
     start = text.index(f"<{tag}>") + len(tag) + 2
     end = text.index(f"</{tag}>")
     body = text[start:end] if end >= start else ""
-    if not body.strip(_BLANK) or utf16_length(body) > BLOCK_UNITS.default or _BOUNDARY not in body or _ITEM not in body:
+    if not js_trim(body) or utf16_length(body) > BLOCK_UNITS.default or _BOUNDARY not in body or _ITEM not in body:
         return ""
     return f"<{_TAGS[0]}>{body}</{_TAGS[0]}>"
