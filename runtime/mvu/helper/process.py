@@ -5,15 +5,16 @@ Pure but for the sandbox: the same reply, variables and user text give the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
+from runtime.mvu.commands import Command, Parsed
 from runtime.mvu.helper.detect import Helper
 from runtime.mvu.helper.errors import from_sandbox
 from runtime.mvu.helper.restore import Restoration, find_restoration, same_factory
 from runtime.mvu.helper.verify import Dropped, dropped, same_view, verify_output
-from runtime.mvu.helper.view import CommandLike, command_view
+from runtime.mvu.helper.view import command_view
 from runtime.values.canonical import ordered_json
 from runtime.values.rows import InnkeeperError
 from sandbox.calls import HelperCall, Sandbox
@@ -21,31 +22,22 @@ from sandbox.errors import SandboxError
 
 _UNREADABLE = "MVU_PARSE"
 
-C = TypeVar("C", bound=CommandLike)
-C_co = TypeVar("C_co", bound=CommandLike, covariant=True)
-
-
-class ParsedLike(Protocol[C_co]):
-    """What is read of one reply (``runtime.mvu.commands.Parsed``)."""
-
-    @property
-    def commands(self) -> Sequence[C_co]:
-        """Its commands in order."""
+Parse = Callable[[str], Parsed]
 
 
 @dataclass(frozen=True, slots=True)
-class Readable(Generic[C]):
+class Readable:
     """A reply as the helper meets it: its commands, or the repair that it allows."""
 
-    commands: tuple[C, ...]
+    commands: tuple[Command, ...]
     restoration: Restoration | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[C]):
+class Outcome:
     """The commands to apply, those that the helper ``dropped``, and the kind of repair if one was used."""
 
-    commands: tuple[C, ...]
+    commands: tuple[Command, ...]
     dropped: tuple[Dropped, ...]
     restored: str | None = None
 
@@ -58,7 +50,7 @@ class Outcome(Generic[C]):
         }
 
 
-def read_for_helper(text: str, parse: Callable[[str], ParsedLike[C]]) -> Readable[C]:
+def read_for_helper(text: str, parse: Parse) -> Readable:
     """The reply's commands; an unreadable or empty reply is admitted if it allows one of the two repairs.
 
     A parse error stays an error when there is nothing to repair, and any other error stays one always.
@@ -76,7 +68,7 @@ def read_for_helper(text: str, parse: Callable[[str], ParsedLike[C]]) -> Readabl
     return Readable((), None if restoration is None else _checked(restoration, parse))
 
 
-def _checked(restoration: Restoration, parse: Callable[[str], ParsedLike[C]]) -> Restoration:
+def _checked(restoration: Restoration, parse: Parse) -> Restoration:
     parse(restoration.text())  # unsafe paths and the like are refused before the helper sees anything
     return restoration
 
@@ -87,11 +79,11 @@ def process_reply(
     helper: Helper,
     text: str,
     variables: Mapping[str, Any],
-    parse: Callable[[str], ParsedLike[C]],
+    parse: Parse,
     *,
     user_text: str = "",
-    readable: Readable[C] | None = None,
-) -> Outcome[C]:
+    readable: Readable | None = None,
+) -> Outcome:
     """Run ``helper`` over the reply ``text``; raises ``HelperError`` or the reply's own parse error.
 
     ``readable`` may hand in what ``read_for_helper`` gave before, so that a reply is parsed once.
@@ -118,5 +110,6 @@ def process_reply(
     expected = restoration.views()
     kept = verify_output(expected, returned, same_factory)
     restored = tuple(parse(restoration.text()).commands)
-    chosen = tuple(restored[index] for index in kept)
+    place = {"start": restoration.start, "end": restoration.end}
+    chosen = tuple(restored[index]._replace(**place) for index in kept)
     return Outcome(chosen, dropped(expected, kept), restoration.kind if chosen else None)
