@@ -281,6 +281,14 @@ class Pool:
         if not keep:
             self._reap([child])
 
+    def retire(self, owner: str) -> None:
+        """End the idle children of one owner."""
+        with self._condition:
+            leaving = [child for child in self._idle if child.owner == owner]
+            self._idle = [child for child in self._idle if child.owner != owner]
+            self._condition.notify_all()
+        self._reap(leaving)
+
     def discard(self, child: Child) -> Exit | None:
         """End a child that did anything abnormal."""
         with self._condition:

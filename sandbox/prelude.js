@@ -12,6 +12,7 @@
   const charCodeAt = String.prototype.charCodeAt;
   const indexOf = String.prototype.indexOf;
   const trim = String.prototype.trim;
+  const join = Array.prototype.join;
 
   // ---- limits, set by the child from the rows of sandbox/limits.py
   const limits = { listeners: 0, commands: 0, output: 0, message: 0, userText: 0, block: 0, chunk: 0 };
@@ -206,7 +207,7 @@
         const message = thrown.message;
         const name = thrown.name;
         text = (typeof name === 'string' ? name : 'object') + ': ' + (typeof message === 'string' ? apply(slice, message, [0, limits.message]) : '');
-        if (text === 'InternalError: out of memory') bound = 'memory';
+        if (name === 'InternalError' && apply(indexOf, text, ['out of memory']) > 0) bound = 'memory';
         if (message === 'Maximum call stack size exceeded' || message === 'stack overflow') bound = 'stack';
         const stack = thrown.stack;
         if (bound === 'script' && typeof stack === 'string') {
@@ -218,6 +219,10 @@
             return failed('DECLARATION', 'script', 'expected one complete script, found ' + text);
           }
         }
+      } else if (thrown === null) {
+        // With no room left for an error object the engine throws null.
+        bound = 'memory';
+        text = 'null, as the engine does when its memory is used up';
       } else if (typeof thrown === 'string') text = apply(slice, thrown, [0, limits.message]);
       else text = typeof thrown === 'symbol' ? 'a symbol' : '' + thrown;
     } catch (again) {
@@ -281,9 +286,13 @@
     return false;
   }
   function changed(variables, text) {
-    if (hidesItself(variables)) return true;
-    const now = stringify(variables);
-    return now !== text && now !== stringify(parse(text));
+    let now;
+    try {
+      now = stringify(variables);
+    } catch (error) {
+      return true; // a cycle or a value that JSON has not
+    }
+    return (now !== text && now !== stringify(parse(text))) || hidesItself(variables);
   }
 
   // ---- output: only plain data leaves, read once
@@ -392,7 +401,7 @@
     return touched ? 'v' : answer;
   }
 
-  return function enter(operation, first, second, third, fourth) {
+  function answer(operation, first, second, third, fourth) {
     switch (operation) {
       case 'load': return load(first, second);
       case 'reply': return reply(first, second, third, fourth);
@@ -404,5 +413,7 @@
         return '';
       }
     }
-  };
+  }
+  // The binding cannot hand over a string that the engine still keeps as a tree of pieces; joining makes it one piece.
+  return function enter(...operation) { return apply(join, [apply(answer, undefined, operation)], ['']); };
 })()

@@ -106,6 +106,10 @@ class ProcessSandbox:
             "restarts": self._pool.restarts,
         }
 
+    def retire(self, owner: str) -> None:
+        """End the idle children of one owner: its helper was switched off, or its card is gone."""
+        self._pool.retire(owner)
+
     def close(self) -> None:
         """End every child; later calls raise ``MVU_COMMAND_HOOK_DISPOSED``."""
         self._closed = True

@@ -68,6 +68,8 @@ def _entry(world: World, budget: Budget, *arguments: Any) -> str:
         answer = _engine_failure(str(error))
     except MemoryError:
         answer = _failed("memory", "the helper used up its memory")
+    except TypeError:
+        answer = _failed("script", "the engine gave an answer of a kind that is not text")
     signal.setitimer(signal.ITIMER_PROF, 0)
     return answer if isinstance(answer, str) else _failed("script", "the engine gave no answer")
 

@@ -110,6 +110,5 @@ def process_reply(
     expected = restoration.views()
     kept = verify_output(expected, returned, same_factory)
     restored = tuple(parse(restoration.text()).commands)
-    place = {"start": restoration.start, "end": restoration.end}
-    chosen = tuple(restored[index]._replace(**place) for index in kept)
+    chosen = tuple(restored[index]._replace(start=restoration.start, end=restoration.end) for index in kept)
     return Outcome(chosen, dropped(expected, kept), restoration.kind if chosen else None)
