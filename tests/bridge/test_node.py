@@ -20,10 +20,10 @@ pytestmark = [pytest.mark.node, pytest.mark.skipif(NODE is None, reason="Node.js
 def test_javascript(path: Path) -> None:
     assert NODE is not None
     run = subprocess.run(
-        [NODE, "--test", "--test-reporter=tap", str(path)],
+        [NODE, "--test", "--test-timeout=30000", "--test-reporter=tap", str(path)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=90,
         cwd=HERE.parents[1],
         check=False,
     )
