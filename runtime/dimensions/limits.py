@@ -64,7 +64,7 @@ RECEIPTS_KEPT: Final = Limit("dimensions.receipts.kept", 20, "receipts", "finish
 FROZEN_TURNS: Final = Limit(
     "dimensions.frozen.turns", 256, "turns", "frozen bases kept of a session", "DIMENSION_TURN_NOT_FOUND"
 )
-CLOCK_TURNS: Final = Limit("dimensions.clock.turns", 1_024, "turns", "clock moves remembered by turn", _CLOCK)
+CLOCK_TURNS: Final = Limit("dimensions.clock.turns", 256, "turns", "clock moves remembered by turn", _CLOCK)
 CLOCK_NUMBER: Final = Limit("dimensions.clock.number", 1_000_000, "units", "steps, days, hours, minutes, years", _CLOCK)
 CLOCK_NAMES: Final = Limit("dimensions.clock.names", 100, "entries", "months, phases, weekdays, periods", _CLOCK)
 CLOCK_REASON: Final = Limit("dimensions.clock.reason", 500, "characters", "the reason of a clock move", _CLOCK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -153,8 +153,18 @@ class Outcome:
     fault: Fault | None = None
 
 
-def settle(records: Records, receipts: Receipts, payload: Json, turn_id: str | None = None) -> Outcome:
-    """Apply an update that carries a source; a refusal becomes a pending receipt (§5.3)."""
+def settle(
+    records: Records,
+    receipts: Receipts,
+    payload: Json,
+    *,
+    turn_id: str | None = None,
+    guard: Callable[[Mapping[str, Record]], None] | None = None,
+) -> Outcome:
+    """Apply an update that carries a source; a refusal becomes a pending receipt (§5.3).
+
+    ``guard`` may refuse the changed records as a whole (the bound of the public snapshot).
+    """
     source = _claimed_source(payload)
     receipt = receipts.get(source.result_id)
     if receipt is None:
@@ -174,6 +184,8 @@ def settle(records: Records, receipts: Receipts, payload: Json, turn_id: str | N
         batch = read_batch(payload)
         _check_frozen(records, receipt, batch)
         changed = evaluate(records, batch)
+        if guard is not None:
+            guard(changed)
     except Fault as fault:
         return Outcome({}, receipt.failed(fault.message), True, fault)
     return Outcome(changed, receipt.finished(_final_status(records, batch)), True)

@@ -110,7 +110,7 @@ def _text(node: Node, value: Json, mode: Mode) -> Iterator[Issue]:
         yield Issue((), "text-locale-map", "write this text once, as one plain text in the session's language")
     elif not is_text(value):
         yield Issue((), "text", f"expected a text or a text per language, found {quoted(value)}")
-    else:
+    elif isinstance(value, dict):
         for locale, translation in value.items():
             yield from (issue.under(locale) for issue in _plain(node, translation, mode))
 

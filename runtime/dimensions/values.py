@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeGuard
@@ -97,7 +100,7 @@ def scalar_text(value: Json) -> str | None:
     return number_text(value) if is_number(value) else None
 
 
-TYPE_TESTS = {
+TYPE_TESTS: dict[str, Callable[[Json], bool]] = {
     "string": lambda value: isinstance(value, str),
     "number": is_number,
     "integer": is_integer,
@@ -147,10 +150,11 @@ def text_bytes(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a value weighs: ``nodes`` (keys not counted) and ``size`` in bytes of compact JSON."""
+    """What a value weighs: ``nodes`` (keys not counted), ``size`` in bytes of compact JSON, ``depth`` (one value only)."""
 
     nodes: int
     size: int
+    depth: int = 0
 
     def __add__(self, other: Size) -> Size:
         return Size(self.nodes + other.nodes, self.size + other.size)
@@ -172,9 +176,11 @@ class _Measure:
 
     def __init__(self) -> None:
         self.nodes = 0
+        self.deepest = 0
 
     def walk(self, value: Json, depth: int) -> int:
         self.nodes += 1
+        self.deepest = max(self.deepest, depth)
         if depth > limits.JSON_DEPTH.default:
             raise BoundsError("json-depth", f"nested deeper than {limits.JSON_DEPTH.default} levels")
         if self.nodes > limits.JSON_NODES.default:
@@ -212,7 +218,7 @@ def measure(value: Json) -> Size:
     size = walk.walk(value, 0)
     if size > limits.JSON_BYTES.default:
         raise BoundsError("json-size", f"{size} bytes of JSON, at most {limits.JSON_BYTES.default} are allowed")
-    return Size(walk.nodes, size)
+    return Size(walk.nodes, size, walk.deepest)
 
 
 def bounds_issue(value: Json) -> Issue | None:
@@ -231,3 +237,9 @@ def quoted(value: Json) -> str:
     except (TypeError, ValueError):
         text = repr(value)
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def digest(value: Json) -> str:
+    """SHA-256 of canonical JSON (§7.2)."""
+    text = json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
