@@ -24,7 +24,7 @@ TARGET: Final = "world.dimensions@1"
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A declared world: its effective table, default locale and clock; ``sources`` says where each entry was declared."""
+    """A declared world: its effective table, default locale and clock; ``sources`` says where an entry stands."""
 
     id: str
     definitions: Mapping[str, dict[str, Json]]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from runtime.dimensions import clock as clocks
 from runtime.dimensions import limits
 from runtime.dimensions.derive import apply_derived, derived_fields, field_value, has_derived
-from runtime.dimensions.errors import DimensionError
+from runtime.dimensions.errors import VERSION_CONFLICT, DimensionError
 from runtime.dimensions.events import Event, change_events, receipt_events, settlement_event
 from runtime.dimensions.issues import issues_json
 from runtime.dimensions.records import (
@@ -279,7 +279,7 @@ def edit(state: State, request: Json) -> Result:
         if known is not None and known.version != entry.expected:
             answer = {
                 "applied": False,
-                "code": "dimension-version-conflict",
+                "code": VERSION_CONFLICT,
                 "currentVersions": versions(state.records),
             }
             return Result(state, answer)

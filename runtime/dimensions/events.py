@@ -86,6 +86,6 @@ def _newer(entry: Any, known: Any) -> bool:
 
 def _merge_summary(settlements: dict[str, Any], summary: Any) -> None:
     source = summary.get("source") if isinstance(summary, Mapping) else None
-    if isinstance(source, Mapping) and isinstance(source.get("resultId"), str):
-        if _newer(summary, settlements.get(source["resultId"])):
-            settlements[source["resultId"]] = summary
+    key = source.get("resultId") if isinstance(source, Mapping) else None
+    if isinstance(key, str) and _newer(summary, settlements.get(key)):
+        settlements[key] = summary

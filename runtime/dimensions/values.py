@@ -150,7 +150,7 @@ def text_bytes(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a value weighs: ``nodes`` (keys not counted), ``size`` in bytes of compact JSON, ``depth`` (one value only)."""
+    """What a value weighs: ``nodes`` (keys not counted), ``size`` in bytes of JSON, ``depth`` (one value only)."""
 
     nodes: int
     size: int
