@@ -157,7 +157,7 @@ def _scalar(event: Any) -> tuple[Any, bool]:
     """The value of a scalar by the 1.2 core schema, and whether it is a number with a written sign."""
     _refuse_tags(event)
     text = event.value
-    if event.style is not None and event.style != "" or not event.implicit[0]:
+    if (event.style is not None and event.style != "") or not event.implicit[0]:
         return text, False
     if _NULL.match(text):
         return None, False
