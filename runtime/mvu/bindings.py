@@ -15,7 +15,7 @@ from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.mvu import engine, resources
 from runtime.mvu.edits import check_operation, check_revision, compare_revision, idempotency_conflict
 from runtime.mvu.facts import Fact, Facts
-from runtime.mvu.grants import RenderingGrants, check_identity, is_uuid
+from runtime.mvu.grants import Grant, RenderingGrants, check_identity, is_uuid
 from runtime.mvu.scopes import CardScope, Evidence, find_evidence, read_card_scope
 from runtime.mvu.service_limits import BINDINGS
 from runtime.mvu.snapshot import matching, reply_view
@@ -197,10 +197,10 @@ class Bindings:
                     creation.cancelled = True
         return {"ok": True}
 
-    def grant_ended(self, grant_id: str) -> None:
+    def grant_ended(self, grant: Grant) -> None:
         """Remove the bindings of a revoked grant."""
         with self._lock:
-            for binding in [b for b in self._live.values() if b.grant_id == grant_id]:
+            for binding in [b for b in self._live.values() if b.grant_id == grant.id]:
                 del self._live[binding.capability]
 
     def dispose(self) -> None:

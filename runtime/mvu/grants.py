@@ -55,10 +55,10 @@ class RenderingGrants:
         self._lock = threading.Lock()
         self._grants: dict[str, Grant] = {}
         self._disposed = False
-        self._listeners: list[Callable[[str], None]] = []
+        self._listeners: list[Callable[[Grant], None]] = []
 
-    def on_revoked(self, listener: Callable[[str], None]) -> None:
-        """Call ``listener(grant id)`` when a grant ends."""
+    def on_revoked(self, listener: Callable[[Grant], None]) -> None:
+        """Call ``listener(grant)`` when a grant ends."""
         self._listeners.append(listener)
 
     def grant(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -107,18 +107,18 @@ class RenderingGrants:
             found = self._grants.pop(grant_id, None) if isinstance(grant_id, str) else None
         if found is not None:
             for listener in self._listeners:
-                listener(found.id)
+                listener(found)
         return {"ok": True}
 
     def dispose(self) -> None:
         """End all grants."""
         with self._lock:
             self._disposed = True
-            ended = list(self._grants)
+            ended = list(self._grants.values())
             self._grants.clear()
-        for grant_id in ended:
+        for grant in ended:
             for listener in self._listeners:
-                listener(grant_id)
+                listener(grant)
 
 
 def _read_source(source: object) -> dict[str, Any]:
