@@ -23,6 +23,7 @@ class Run:
         "limit",
         "loop_items",
         "profile",
+        "regexes",
         "restricted",
         "row",
         "steps",
@@ -43,6 +44,7 @@ class Run:
         self.loop_items = limits.LOOP_ITEMS.under(profile)
         self.restricted = restricted
         self.frozen: dict[int, Any] = {}
+        self.regexes: dict[int, Any] = {}
 
     def charge(self, steps: int) -> None:
         """Count steps; refuse when there are more than the budget."""
