@@ -118,6 +118,8 @@ class RegexTimeout(InterpreterError):
 
     def __init__(self, pattern: str) -> None:
         super().__init__(
-            "MVU_REGEX_TIMEOUT", f"expected /{pattern[:80]}/ to match in time, found that it did not", {"retryable": True}
+            "MVU_REGEX_TIMEOUT",
+            f"expected /{pattern[:80]}/ to match in time, found that it did not",
+            {"retryable": True},
         )
         self.retryable = True
