@@ -113,8 +113,9 @@ class Worker:
             head = self._read(HEAD.size)
             size, kind = HEAD.unpack(head)
             source, gate, commands, text, user, variables = split_sections(self._read(size))
-            world = self.world or build_world(self.prelude, self.budget)
-            self.world = None
+            world, self.world = self.world, None
+            if world is None or world.loaded not in (None, (source, gate)):
+                world = build_world(self.prelude, self.budget)  # another text was loaded into the prepared one
             answer = _load(world, self.budget, source, gate)
             if kind != LOAD and answer[:1] == "o":
                 answer = self._reply(world, commands, text, user, variables)
