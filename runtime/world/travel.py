@@ -11,7 +11,7 @@ from typing import Any
 from runtime.world.pointers import State, is_number, tidy
 
 _MOBILITY = re.compile(r"mobility\s*(>=|<=|>|<|=)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\Z", re.ASCII)
-_FACT = re.compile(r"(?:facts\.)?([A-Za-z_][A-Za-z0-9_]*)\s*(!=|=)\s*(.*\S)\s*\Z", re.ASCII | re.DOTALL)
+_FACT = re.compile(r"(?:facts\.)?([A-Za-z_][A-Za-z0-9_]*)\s*(!=|=)\s*(?![=<>!])(.*\S)\s*\Z", re.ASCII | re.DOTALL)
 _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,

@@ -124,7 +124,7 @@ class _CheckRules:
                     message = f"expected a path or eq(A, B), found {text!r}; it is read as a path"
                     yield self._say("INPUT_CALL", "notice", message, "inputs", name)
             for slot in dict.fromkeys(slots):
-                if condition is not None and slot not in sure:
+                if predicate is not None and slot not in sure:
                     message = f'the condition does not guarantee {slot!r}; add present: ["${slot}"]'
                     yield self._say("UNSURE_SLOT", "notice", message, "inputs", name)
 
