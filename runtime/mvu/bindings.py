@@ -270,7 +270,7 @@ class Bindings:
         facts: list[Fact] = [{**base, "phase": "started"}, {**base, "phase": "triggered"}]
         before = tx.load_content(resource["current_content"])
         if write.operation == "patch":
-            candidate = engine.card_patch(before, write.value, clock=self._clock())
+            candidate = engine.card_patch(before, write.value, clock=self._clock(), state=resource["id"])
         else:
             candidate = engine.card_replace(before, write.value, clock=self._clock())
         answer = self._store(tx, binding, write, evidence, resource, candidate, fingerprint)

@@ -167,7 +167,7 @@ class Ingest:
             decision = self._decide(resource, session["id"], turn, reply, tx.load_content(content))
         if not decision.current(self._policy):
             raise Unprepared
-        place = _Place(session, resource, reply, turn, content, source, key, base, decision, user_text)
+        place = _Place(session, resource, reply, turn, content, source, key, base, decision, user_text, self._clock())
         return self._commit(tx, place, prepared)
 
     @staticmethod
@@ -194,7 +194,7 @@ class Ingest:
         variables = tx.load_content(place.content)
         try:
             outcome = self._filtered(tx, place, variables, prepared)
-            update = engine.update(variables, place.reply.text, clock=self._clock(), outcome=outcome)
+            update = engine.update(variables, place.reply.text, clock=place.clock, outcome=outcome, state=place.resource["id"])
         except Exception as error:
             return self._failed(tx, place, facts, error)
         if update.commands:
@@ -233,6 +233,7 @@ class Ingest:
         data = {
             "before": place.content,
             "sourceRevision": place.resource["revision"],
+            "clock": place.clock,
             "configRevision": place.decision.config_revision,
             "receipt": answer,
             **extra,
@@ -258,7 +259,7 @@ class Ingest:
         code = getattr(error, "code", None)
         if not isinstance(code, str):
             raise error
-        retryable = bool(getattr(error, "retryable", False))
+        retryable = bool(getattr(error, "retryable", False) or getattr(error.__cause__, "retryable", False))
         answer = receipt(place.resource, "failed", error=code, retryable=retryable)
         answer["message"] = getattr(error, "message", str(error))
         details = getattr(error, "details", None)
@@ -285,6 +286,7 @@ class _Place:
     base: Fact
     decision: Decision
     user_text: str
+    clock: int
 
 
 def tx_session(tx: Transaction, session_id: str) -> Row | None:
