@@ -15,7 +15,7 @@ from interpreter import errors as interpreter_errors
 from runtime.mvu import envelope
 from runtime.mvu.commands.model import Command, Ignored
 from runtime.mvu.creating import CreatingRules
-from runtime.mvu.edits import Edit, Hint, no_hint
+from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.errors import DIAGNOSTIC_CODES, Refused, fatal, refuse_schema
 from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
@@ -190,9 +190,7 @@ class _Batch:
         """The totals seem too large: measure instead of bounding, and refuse what is too large indeed."""
         weight = Weight(*envelope.weigh(root, 1))
         if envelope.exceeds(weight, self.rest):
-            raise envelope.over_budget(
-                2 * weight.charge + self.rest.charge, 2 * weight.nodes + self.rest.nodes
-            )
+            raise envelope.over_budget(2 * weight.charge + self.rest.charge, 2 * weight.nodes + self.rest.nodes)
         return weight
 
 
@@ -254,5 +252,3 @@ def explain(receipts: Iterable[Receipt], ignored: Iterable[Ignored]) -> list[dic
     """One line for everything in a reply that is or looks like a command, in order of place."""
     lines = [receipt.to_json() for receipt in receipts] + [item.to_json() for item in ignored]
     return sorted(lines, key=lambda line: int(line["span"][0]))
-
-

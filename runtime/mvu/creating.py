@@ -7,7 +7,7 @@ from typing import Any
 
 from interpreter.javascript import js_number_text
 from runtime.mvu.commands.model import Command
-from runtime.mvu.edits import (
+from runtime.mvu.steps import (
     Edit,
     Hint,
     check_move,
@@ -105,13 +105,9 @@ class CreatingRules:
     def _add(self, root: Any, meta: Node, command: Command, hint: Hint) -> Edit:
         parents, old = self._existing(root, command.path)
         total = sum_of(old, command.value, command.path)
-        return Edit(
-            rebuild(parents, command.path, total, hint), meta, swap(old, total, len(command.path) + 1)
-        )
+        return Edit(rebuild(parents, command.path, total, hint), meta, swap(old, total, len(command.path) + 1))
 
-    def _insert(
-        self, root: Any, meta: Node, path: tuple[str, ...], key: Any, value: Any, hint: Hint
-    ) -> Iterator[Edit]:
+    def _insert(self, root: Any, meta: Node, path: tuple[str, ...], key: Any, value: Any, hint: Hint) -> Iterator[Edit]:
         target = root
         for part in path:
             target = child(target, part)

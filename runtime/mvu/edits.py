@@ -1,196 +1,200 @@
-"""What one command does to a state: the values and small steps that both path rules share (spec/mvu.md §4.6)."""
+"""Trusted edits: update, copy, stored management mode (spec/mvu.md §11b)."""
 
 from __future__ import annotations
 
-import difflib
-import math
 from collections.abc import Callable
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from interpreter.javascript import js_key_order, round12
-from runtime.mvu.errors import Refused, fatal, refuse_missing, refuse_schema
-from runtime.mvu.limits import MERGE_DEPTH
-from runtime.mvu.metadata import Node
-from runtime.mvu.weigh import Weight, entry, weigh
-from runtime.values.copying import MISSING, child, index_of, with_child
-from runtime.values.equal import json_equal
-from runtime.values.numbers import normal_number
-from runtime.values.paths import pointer_text
-
-Hint = Callable[[Any, Any, Any], None]
-"""``hint(new, old, key)``: ``new`` is ``old`` but for what stands under ``key`` (the interpreter's memory)."""
-
-_SUGGESTIONS = 200
+from runtime.ledger.contract import Row, Transaction
+from runtime.ledger.tables import OPERATIONS, RESOURCES
+from runtime.mvu import engine, resources
+from runtime.mvu.facts import Facts
+from runtime.mvu.scopes import TraceScope
+from runtime.mvu.service_limits import OPERATION_ID
+from runtime.mvu.storage import append_version
+from runtime.sessions import store
+from runtime.values.canonical import sha
+from runtime.values.rows import InnkeeperError
 
 
-class Edit(NamedTuple):
-    """A candidate: the new data, its metadata tree, and how much heavier the data became."""
-
-    root: Any
-    meta: Node
-    weight: Weight
-
-
-def no_hint(new: Any, old: Any, key: Any) -> None:
-    """A hint that nobody wants."""
-
-
-def rebuild(parents: list[Any], path: tuple[str, ...], value: Any, hint: Hint) -> Any:
-    """The new root with ``value`` at ``path``; ``parents`` are the containers that hold each part."""
-    for depth in range(len(path) - 1, -1, -1):
-        container, part = parents[depth], path[depth]
-        fresh = with_child(container, part, value)
-        hint(fresh, container, part if isinstance(container, dict) else int(part))
-        value = fresh
+def check_operation(value: object, code: str = "MVU_OPERATION") -> str:
+    """An operation id of 1 to 200 characters."""
+    if not isinstance(value, str) or not 1 <= len(value) <= OPERATION_ID.default:
+        raise InnkeeperError(code, f"expected an operationId of 1 to {OPERATION_ID.default} characters, found {value!r:.80}")
     return value
 
 
-def swap(old: Any, new: Any, level: int) -> Weight:
-    """The weight of ``new`` in the place of ``old``; ``level`` is where it stands."""
-    more, less = weigh(new, level), weigh(old)
-    return Weight(more.nodes - less.nodes, more.charge - less.charge)
+def check_revision(value: object) -> int:
+    """An expected revision: a non-negative whole number."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InnkeeperError("MVU_OPERATION", f"expected expectedRevision as a non-negative whole number, found {value!r:.80}")
+    return value
 
 
-def gain(value: Any, key: str | None, level: int) -> Weight:
-    """The weight of a new entry."""
-    more = weigh(value, level)
-    return Weight(more.nodes, more.charge + entry(key))
-
-
-def loss(value: Any, key: str | None) -> Weight:
-    """The weight of an entry that goes."""
-    less = weigh(value)
-    return Weight(-less.nodes, -less.charge - entry(key))
-
-
-def plus(one: Weight, other: Weight) -> Weight:
-    """Both changes."""
-    return Weight(one.nodes + other.nodes, one.charge + other.charge)
-
-
-def missing(root: Any, path: tuple[str, ...], depth: int) -> Refused:
-    """Nothing stands at ``path[:depth + 1]``: say so with the nearest path that exists."""
-    here = root
-    for part in path[:depth]:
-        here = child(here, part)
-    existing = pointer_text(path[:depth])
-    wanted = pointer_text(path[: depth + 1])
-    near = existing
-    if isinstance(here, dict):
-        close = difflib.get_close_matches(path[depth][:64], islice(here, _SUGGESTIONS), n=1, cutoff=0.5)
-        if close:
-            near = pointer_text((*path[:depth], close[0]))
-    return refuse_missing(
-        f"nothing stands at '{wanted}'; the nearest existing path is '{near}'",
-        path=wanted,
-        expected="an existing path",
-        found="nothing",
-        nearest=near,
-    )
-
-
-def sum_of(old: Any, delta: Any, path: tuple[str, ...]) -> int | float:
-    """The rounded sum of ``add``; both must be numbers (``MVU_UNSUPPORTED``)."""
-    for name, value in (("the value", old), ("the delta", delta)):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise fatal(
-                "MVU_UNSUPPORTED",
-                f"expected two numbers for an add, {name} is none, at '{pointer_text(path)}'",
-                {"path": pointer_text(path)},
-            )
-    total = float(old) + float(delta)
-    if not math.isfinite(total):
-        raise fatal("MVU_JSON", f"expected a finite sum at '{pointer_text(path)}', found {total}")
-    return normal_number(round12(total))
-
-
-def insert_index(items: list[Any], key: Any) -> int:
-    """Where a keyed insert puts its value in an array: ``-`` or 0 up to the length (``MVU_PATH``)."""
-    if key == "-":
-        return len(items)
-    if isinstance(key, float):
-        key = normal_number(key)
-    index = index_of(key if isinstance(key, int | str) else str(key))
-    if index > len(items):
-        raise fatal("MVU_PATH", f"expected an index from 0 to {len(items)} or '-', found {index}")
-    return index
-
-
-def element_to_delete(container: Any, target: Any, path: tuple[str, ...]) -> str:
-    """The key or index that the second argument of ``delete`` names."""
-    number = isinstance(target, int | float) and not isinstance(target, bool)
-    if isinstance(container, list):
-        if number:
-            index = index_of(normal_number(target)) if float(target).is_integer() else index_of(str(target))
-            if index < len(container):
-                return str(index)
-        else:
-            for position, item in enumerate(container):
-                if json_equal(item, target):
-                    return str(position)
-    elif isinstance(container, dict):
-        if number:
-            index = index_of(normal_number(target)) if float(target).is_integer() else index_of(str(target))
-            keys = list(js_key_order(container.keys()))
-            if index < len(keys):
-                return keys[index]
-        elif isinstance(target, str) and target in container:
-            return target
-    else:
-        raise refuse_schema(
-            f"expected an object or array to delete from at '{pointer_text(path)}'", path=pointer_text(path)
-        )
-    raise refuse_missing(
-        f"found nothing in '{pointer_text(path)}' that is {target!r:.80}",
-        path=pointer_text(path),
-        expected="an existing element",
-        found="nothing",
-        nearest=pointer_text(path),
-    )
-
-
-def merged(base: Any, value: Any, depth: int = 0) -> Any:
-    """Objects merged deeply, ``value`` wins; anything else is ``value``."""
-    if not (isinstance(base, dict) and isinstance(value, dict)):
-        return value
-    if depth >= MERGE_DEPTH.default:
-        raise fatal("MVU_LIMIT", f"expected at most {MERGE_DEPTH.default} levels to merge, found more")
-    result = dict(base)
-    for key, item in value.items():
-        result[key] = merged(base[key], item, depth + 1) if key in base else item
-    return result
-
-
-def templated(template: Any, value: Any, root: Node) -> Any:
-    """``value`` as the template of its collection completes it (spec/mvu.md §4.5)."""
-    if isinstance(template, dict) and isinstance(value, dict):
-        return merged(template, value)
-    if not isinstance(template, list) or isinstance(value, dict):
-        return value
-    if not isinstance(value, list):
-        if root.get("strictTemplate") is True:
-            return value
-        value = [value]
-    if root.get("concatTemplateArray") is not False:
-        return [*value, *template]
-    longest = max(len(value), len(template))
-    return [
-        merged(template[index], value[index])
-        if index < len(value) and index < len(template)
-        else (value[index] if index < len(value) else template[index])
-        for index in range(longest)
-    ]
-
-
-def check_move(source: tuple[str, ...], destination: tuple[str, ...]) -> None:
-    """Refuse a move into its own child (``MVU_PATH``) and a move of or to the root (``MVU_UNSUPPORTED``)."""
-    if not source or not destination:
-        raise fatal("MVU_UNSUPPORTED", "the root can neither be moved nor be the destination of a move")
-    if len(destination) > len(source) and destination[: len(source)] == source:
-        raise fatal(
-            "MVU_PATH",
-            f"'{pointer_text(source)}' cannot move into itself, found the destination '{pointer_text(destination)}'",
+def compare_revision(resource: Row, expected: int) -> None:
+    """``REVISION_CONFLICT`` with the current revision when the caller saw another one."""
+    if resource["revision"] != expected:
+        raise InnkeeperError(
+            "REVISION_CONFLICT",
+            f"expected revision {expected}, found {resource['revision']}: read the state again and decide anew",
+            {"currentRevision": resource["revision"]},
         )
 
 
+def idempotency_conflict(operation_id: str) -> InnkeeperError:
+    """The same operation id with another request."""
+    return InnkeeperError("MVU_IDEMPOTENCY_CONFLICT", f"operation {operation_id!r:.80} was used for another request; choose a new id")
+
+
+def editable_session(tx: Transaction, resource: Row, scope: TraceScope) -> Row | None:
+    """The session an edit runs in: the instance's own, the scope's for shared states."""
+    session_id = resource["session_id"] or scope.session_id
+    if session_id is None:
+        return None
+    session = store.session_row(tx, session_id)
+    if session["seed_ticket"] is not None:
+        raise InnkeeperError("MVU_SEED_PENDING", f"session {session_id!r} waits for its seed")
+    if session["running"] and not resources.is_shared(resource):
+        raise InnkeeperError("MVU_READ_ONLY", f"a turn of session {session_id!r} is running; wait for its end")
+    return session
+
+
+def manual_source(tx: Transaction, resource: Row, session: Row | None, operation_id: str) -> tuple[dict[str, Any], tuple[str | None, int, int | None]]:
+    """The source of a manual version and the place it stands on (spec/mvu.md §1.4)."""
+    current = resources.version_by_key(tx, resource["id"], resource["current_key"])
+    if current is None and resource["origin"] and resource["current_key"] is not None:
+        found = resources.version_at(tx, resource, resource["origin"]["historyEnd"], session_id=str(resource["session_id"]), exact=False)
+        current = found[0] if found else None
+    if not resources.is_shared(resource) and current is not None and current["message_seq"] >= 0:
+        source = {**(current["data"].get("source") or {}), "manual": True, "card": False}
+        if session is not None:
+            source["sessionId"] = session["id"]
+        return source, (current["message_id"], current["message_seq"], current["turn"])
+    seq = -1
+    if session is not None and (reply := store.last_reply(tx, session)) is not None:
+        seq = reply.seq
+    source = {"messageId": f"manual:{operation_id}", "messageSeq": seq, "manual": True}
+    if session is not None:
+        source["sessionId"] = session["id"]
+    return source, (f"manual:{operation_id}", seq, None)
+
+
+def _receipt(tx: Transaction, resource: Row, revision: int, content: str, scope: TraceScope) -> dict[str, Any]:
+    """The receipt of a manual update (spec/mvu.md §1.4); made anew for a replay, so that states are stored once."""
+    return {
+        "id": resource["id"],
+        "type": "mvu-state",
+        "content": engine.served(tx.load_content(content), None),
+        "revision": revision,
+        "scope": scope.to_json(),
+        "authority": "local",
+    }
+
+
+class Edits:
+    """The edits of trusted callers."""
+
+    def __init__(self, facts: Facts, clock: Callable[[], int], mode: Callable[[], str]) -> None:
+        self._facts = facts
+        self._clock = clock
+        self._mode = mode
+
+    def update(
+        self, tx: Transaction, resource: Row, content: object, expected: object, operation_id: object, scope: TraceScope
+    ) -> dict[str, Any]:
+        """Replace the current content: normalised, the source's schema restored, Zod applied once, compare-and-set."""
+        session = editable_session(tx, resource, scope)
+        operation = check_operation(operation_id)
+        revision = check_revision(expected)
+        if scope.historical:
+            raise InnkeeperError("MVU_SCOPE", "a historical scope cannot be edited: use the current one")
+        if resource["definition"].get("legacy"):
+            raise InnkeeperError("MVU_MIGRATION_REQUIRED", "a legacy state is read-only: restore its values into a new session")
+        if resource["source_error"] is not None or resource["current_content"] is None:
+            raise InnkeeperError("MVU_READ_ONLY", f"the resource has the source error {resource['source_error']}: repair the card")
+        current = tx.load_content(resource["current_content"])
+        normalised = engine.normalise_edit(current, content)
+        fingerprint = sha({"content": normalised, "scope": scope.to_json(), "expectedRevision": revision})
+        known = resources.by_operation(tx, resource["id"], operation)
+        if known is not None:
+            if known["fingerprint"] != fingerprint:
+                raise idempotency_conflict(operation)
+            return _receipt(tx, resource, known["revision"], known["content"], scope)
+        compare_revision(resource, revision)
+        candidate = engine.validate_edit(normalised, self._clock())
+        key = tx.store_content(candidate, near=resource["current_content"]).key
+        source, message = manual_source(tx, resource, session, operation)
+        last = None if session is None else session["last_turn"]
+        append_version(
+            tx,
+            resource,
+            session,
+            kind="manual",
+            content=key,
+            data={"action": {"turn": last or 0}},
+            source=source,
+            version_key=sha({"id": resource["id"], "operationId": operation}),
+            message=message,
+            fingerprint=fingerprint,
+            operation_id=operation,
+        )
+        fact = {"id": resource["id"], "eventId": operation, "on": "manual_update", "cause": "user-interaction", "phase": "completed"}
+        fact.update(detail="manual-update", revision=resource["revision"], turn=last or 0)
+        if scope.session_id is not None or session is not None:
+            fact["sessionId"] = scope.session_id or (session or {}).get("id")
+        self._facts.keep(tx, [fact])
+        return _receipt(tx, resource, resource["revision"], key, scope)
+
+    def copy(self, tx: Transaction, resource: Row, new_id: object) -> Row:
+        """A new shared resource with the current content at revision 0 (spec/mvu.md §11b)."""
+        if resource["definition"].get("legacy"):
+            raise InnkeeperError("MVU_MIGRATION_REQUIRED", "a legacy state cannot be copied")
+        if not isinstance(new_id, str) or resources.ID_FORM.match(new_id) is None:
+            raise InnkeeperError("MVU_ID_CONFLICT", f"expected newId such as mvu:campaign-copy, found {new_id!r:.80}")
+        if resources.resource_row(tx, new_id) is not None or resources.template_row(tx, new_id) is not None:
+            raise InnkeeperError("MVU_ID_CONFLICT", f"a resource {new_id!r} exists already")
+        template = resources.template_row(tx, resource["template_id"])
+        discovered = template is not None and bool(template["discovered"])
+        sessions = [resource["session_id"]] if resource["session_id"] is not None else resources.bound_sessions(resource)
+        row: Row = {
+            "id": new_id,
+            "template_id": None,
+            "session_id": None,
+            "revision": 0,
+            "current_key": None,
+            "current_content": resource["current_content"],
+            "initial_content": resource["current_content"],
+            "management": "managed" if discovered else "native",
+            "definition": {"name": resource["definition"].get("name") or new_id, "sharing": "shared", "sessionIds": sessions, "copiedFrom": {"id": resource["id"], "revision": resource["revision"]}},
+            "source_error": None,
+            "recovery_error": None,
+            "origin": None,
+        }
+        tx.insert(RESOURCES, row)
+        return row
+
+    def set_management_mode(
+        self, tx: Transaction, resource: Row, mode: object, expected: object, operation_id: object, scope: TraceScope
+    ) -> dict[str, Any]:
+        """Store a preference; what is in force depends on the registered manager (spec/mvu.md §11b)."""
+        operation = check_operation(operation_id, "MVU_CONFIG")
+        if mode not in ("managed", "native"):
+            raise InnkeeperError("MVU_CONFIG", f"expected mode managed or native, found {mode!r:.80}")
+        if resource["definition"].get("legacy"):
+            raise InnkeeperError("MVU_MIGRATION_REQUIRED", "a legacy state has no management mode")
+        revision = check_revision(expected)
+        fingerprint = sha({"mode": mode, "expectedRevision": revision, "scope": scope.to_json()})
+        known = tx.get(OPERATIONS, f"management:{resource['id']}", operation)
+        if known is not None:
+            if known["fingerprint"] != fingerprint:
+                raise idempotency_conflict(operation)
+            stored: dict[str, Any] = known["receipt"]
+            return stored
+        compare_revision(resource, revision)
+        resources.change_resource(tx, resource, management=mode, revision=revision + 1)
+        answer = {"id": resource["id"], "managementMode": self._mode(), "revision": revision + 1, "storedManagementMode": mode}
+        tx.insert(
+            OPERATIONS,
+            {"scope": f"management:{resource['id']}", "operation_id": operation, "fingerprint": fingerprint, "receipt": answer},
+        )
+        return answer

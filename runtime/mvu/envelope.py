@@ -183,6 +183,4 @@ def check_budget(variables: Mapping[str, Any], changes: Iterable[Change] = ()) -
         + frame.charge,
     )
     if exceeds(exact, rest, delta):
-        raise over_budget(
-            2 * exact.charge + rest.charge + delta.charge, 2 * exact.nodes + rest.nodes + delta.nodes
-        )
+        raise over_budget(2 * exact.charge + rest.charge + delta.charge, 2 * exact.nodes + rest.nodes + delta.nodes)

@@ -8,7 +8,7 @@ from typing import Any
 from interpreter.javascript import to_number
 from runtime.mvu import metadata
 from runtime.mvu.commands.model import Command
-from runtime.mvu.edits import (
+from runtime.mvu.steps import (
     Edit,
     Hint,
     check_move,
@@ -69,9 +69,7 @@ class NativeRules:
             here = found
         return parents, zone, here
 
-    def _place(
-        self, root: Any, meta: Node, path: tuple[str, ...], old: Any, value: Any, hint: Hint
-    ) -> Edit:
+    def _place(self, root: Any, meta: Node, path: tuple[str, ...], old: Any, value: Any, hint: Hint) -> Edit:
         """``value`` in the place of ``old`` at ``path``: validated against the metadata, cleaned, derived."""
         parents, zone, here = self._descend(root, meta, path)
         new_meta = meta
@@ -81,9 +79,7 @@ class NativeRules:
                 value, new_meta = self._derive(meta, path, zone, here, value)
         return Edit(rebuild(parents, path, value, hint), new_meta, swap(here, value, len(path) + 1))
 
-    def _derive(
-        self, meta: Node, path: tuple[str, ...], zone: Zone, old: Any, value: Any
-    ) -> tuple[Any, Node]:
+    def _derive(self, meta: Node, path: tuple[str, ...], zone: Zone, old: Any, value: Any) -> tuple[Any, Node]:
         if zone.node is None and not metadata.has_metadata(value):
             return value, meta
         above = metadata.CLOSED._replace(recursive=zone.recursive, extensible=zone.recursive)
@@ -136,9 +132,7 @@ class NativeRules:
         total = sum_of(old, command.value, path)
         return Edit(rebuild(parents, path, total, hint), meta, swap(old, total, len(path) + 1))
 
-    def _insert(
-        self, root: Any, meta: Node, path: tuple[str, ...], key: Any, value: Any, hint: Hint
-    ) -> Edit:
+    def _insert(self, root: Any, meta: Node, path: tuple[str, ...], key: Any, value: Any, hint: Hint) -> Edit:
         parents, zone, target = self._descend(root, meta, path)
         if not isinstance(target, dict | list):
             raise refuse_schema(
@@ -172,9 +166,7 @@ class NativeRules:
         fresh = rebuild([*parents, target], (*path, name), value, hint)
         return Edit(fresh, meta, gain(value, name, len(path) + 2))
 
-    def _insert_item(
-        self, root: Any, meta: Node, path: tuple[str, ...], index: int, value: Any, hint: Hint
-    ) -> Edit:
+    def _insert_item(self, root: Any, meta: Node, path: tuple[str, ...], index: int, value: Any, hint: Hint) -> Edit:
         parents, zone, target = self._descend(root, meta, path)
         items = [*target[:index], value, *target[index:]]
         if not zone.free and metadata.has_metadata(items):
