@@ -12,8 +12,8 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from interpreter.javascript import divide, js_number, js_number_text, js_round, multiply, power, to_int32
 from interpreter.javascript import add_numbers as js_add
+from interpreter.javascript import divide, js_number, js_number_text, js_round, multiply, power, to_int32
 from interpreter.javascript import subtract as js_subtract
 from runtime.mvu.commands.magvarupdate.values import is_number
 
