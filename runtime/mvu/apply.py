@@ -15,10 +15,10 @@ from interpreter import errors as interpreter_errors
 from runtime.mvu import envelope
 from runtime.mvu.commands.model import Command, Ignored
 from runtime.mvu.creating import CreatingRules
-from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.errors import DIAGNOSTIC_CODES, Refused, fatal, refuse_schema
 from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
+from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.weigh import Weight, change
 from runtime.values.patch import Change, diff
 from runtime.values.rows import InnkeeperError

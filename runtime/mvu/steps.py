@@ -13,7 +13,7 @@ from runtime.mvu.errors import Refused, fatal, refuse_missing, refuse_schema
 from runtime.mvu.limits import MERGE_DEPTH
 from runtime.mvu.metadata import Node
 from runtime.mvu.weigh import Weight, entry, weigh
-from runtime.values.copying import MISSING, child, index_of, with_child
+from runtime.values.copying import child, index_of, with_child
 from runtime.values.equal import json_equal
 from runtime.values.numbers import normal_number
 from runtime.values.paths import pointer_text
@@ -192,5 +192,3 @@ def check_move(source: tuple[str, ...], destination: tuple[str, ...]) -> None:
             "MVU_PATH",
             f"'{pointer_text(source)}' cannot move into itself, found the destination '{pointer_text(destination)}'",
         )
-
-
