@@ -93,7 +93,9 @@ def _iso(text: str) -> int | None:
     match = _ISO.fullmatch(text)
     if match is None or match.group(1) == "-000000":
         return None
-    year, month, day, hour, minute, second = (int(part or default) for part, default in zip(match.groups(), (0, 1, 1, 0, 0, 0), strict=False))
+    year, month, day, hour, minute, second = (
+        int(part or default) for part, default in zip(match.groups(), (0, 1, 1, 0, 0, 0), strict=False)
+    )
     zone = match.group(8)
     offset = 0
     if zone and zone != "Z":

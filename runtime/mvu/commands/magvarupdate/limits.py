@@ -5,7 +5,9 @@ from __future__ import annotations
 from runtime.values.rows import Limit
 
 READ_DEPTH = Limit("magvarupdate.read_depth", 128, "levels", "the call stack while a literal is read", "MVU_LIMIT")
-MATH_TEXT = Limit("magvarupdate.math_text", 2_000, "characters", "time spent on one mathematical expression", "MVU_LIMIT")
+MATH_TEXT = Limit(
+    "magvarupdate.math_text", 2_000, "characters", "time spent on one mathematical expression", "MVU_LIMIT"
+)
 MATH_DEPTH = Limit("magvarupdate.math_depth", 100, "levels", "the call stack of one expression", "MVU_LIMIT")
 MATH_ITEMS = Limit("magvarupdate.math_items", 10_000, "items", "memory of one range or list", "MVU_LIMIT")
 PATH_TEXT = Limit("magvarupdate.path_text", 2_000, "characters", "time spent on one path", "MVU_PATH")

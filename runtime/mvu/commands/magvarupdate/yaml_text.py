@@ -178,5 +178,3 @@ def _quick(text: str) -> str | None:
     if _SIMPLE.fullmatch(text) and text not in _WORDS:
         return text
     return None
-
-
