@@ -103,7 +103,9 @@ class Reader:
         self.ignored.sort(key=lambda item: item.start)
         if self.more:
             end = len(self.text)
-            self.ignored.append(Ignored("more", f"{self.more} more places were ignored", end, end, self.lines.of(end), ""))
+            self.ignored.append(
+                Ignored("more", f"{self.more} more places were ignored", end, end, self.lines.of(end), "")
+            )
         return tuple(self.ignored)
 
     def _call(self, text: str, call: find.Call) -> None:
