@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from interpreter.javascript import UNDEFINED, add_numbers, round12, text_to_number
 from runtime.mvu.commands.magvarupdate import paths
-from runtime.mvu.commands.magvarupdate.members import Insertion, delete_from, insert_into, unsafe_key
 from runtime.mvu.commands.magvarupdate.dates import date_of, iso_text
 from runtime.mvu.commands.magvarupdate.limits import PATH_TEXT
+from runtime.mvu.commands.magvarupdate.members import Insertion, delete_from, insert_into, unsafe_key
 from runtime.mvu.commands.magvarupdate.reading import read_value
 from runtime.mvu.commands.magvarupdate.refusal import Refusal
 from runtime.mvu.commands.magvarupdate.scan import ALIASES
