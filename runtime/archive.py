@@ -56,12 +56,16 @@ def _export(tx: Transaction, playthrough_id: str) -> dict[str, Any]:
         rows["playthroughs"].append(row)
         for table in _BY_PLAYTHROUGH:
             rows[table.name].extend(tx.select(table, {"playthrough_id": found}, order=table.key))
-        rows["operations"].extend(tx.select(tables.OPERATIONS, {"scope": f"playthrough:{found}"}, order=("operation_id",)))
+        rows["operations"].extend(
+            tx.select(tables.OPERATIONS, {"scope": f"playthrough:{found}"}, order=("operation_id",))
+        )
     for session in sessions:
         for table in (tables.EVENTS, tables.SELECTIONS, tables.DISCOVERIES, tables.DOCUMENTS):
             rows[table.name].extend(tx.select(table, {"session_id": session["id"]}, order=table.key))
         rows["resources"].extend(tx.select(tables.RESOURCES, {"session_id": session["id"]}, order=("id",)))
-        rows["operations"].extend(tx.select(tables.OPERATIONS, {"scope": f"session:{session['id']}"}, order=("operation_id",)))
+        rows["operations"].extend(
+            tx.select(tables.OPERATIONS, {"scope": f"session:{session['id']}"}, order=("operation_id",))
+        )
         rows["seeds"].extend(tx.select(tables.SEEDS, {"source_session": session["id"]}, order=("ticket",)))
     for resource in rows["resources"]:
         for table in _BY_RESOURCE:
@@ -123,7 +127,9 @@ def _content_keys(rows: Mapping[str, Iterable[Row]]) -> Iterator[str]:
 
 def _outward(table: Table, row: Row) -> dict[str, Any]:
     return {
-        name: {"base64": base64.b64encode(row[name]).decode("ascii")} if kind == "blob" and row[name] is not None else row[name]
+        name: {"base64": base64.b64encode(row[name]).decode("ascii")}
+        if kind == "blob" and row[name] is not None
+        else row[name]
         for name, kind in table.columns.items()
     }
 
@@ -175,7 +181,9 @@ def _import(tx: Transaction, document: dict[str, Any], rows: dict[str, list[Row]
             raise _invalid("expected contents as {key, value}")
         stored = tx.store_content(content["value"])
         if stored.key != content["key"]:
-            raise _invalid(f"the content {content['key']!r:.80} does not have the hash that names it: the document was changed")
+            raise _invalid(
+                f"the content {content['key']!r:.80} does not have the hash that names it: the document was changed"
+            )
     for key in _content_keys(rows):
         if tx.get(CONTENTS, key) is None:
             raise _invalid(f"the content {key!r:.80} is missing from the document")
@@ -196,7 +204,10 @@ def _import(tx: Transaction, document: dict[str, Any], rows: dict[str, list[Row]
 
 def _charge(tx: Transaction, rows: dict[str, list[Row]]) -> None:
     """Count the imported contents for their playthroughs, so that the quota goes on from there."""
-    owners = {row["id"]: f"playthrough:{row['playthrough_id']}" if row["playthrough_id"] else f"session:{row['id']}" for row in rows["sessions"]}
+    owners = {
+        row["id"]: f"playthrough:{row['playthrough_id']}" if row["playthrough_id"] else f"session:{row['id']}"
+        for row in rows["sessions"]
+    }
     holders = {row["id"]: owners.get(row["session_id"]) for row in rows["resources"]}
     for row in (*rows["resources"], *rows["versions"]):
         owner = holders.get(row.get("resource_id") or row["id"])

@@ -54,7 +54,9 @@ def open_context(config: Config) -> Context:
     try:
         config.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InnkeeperError("CONFIG_INVALID", f"the data directory cannot be made: {error.strerror}: {config.data_dir.name}") from None
+        raise InnkeeperError(
+            "CONFIG_INVALID", f"the data directory cannot be made: {error.strerror}: {config.data_dir.name}"
+        ) from None
     token, _ = load_host_token(config.data_dir, config.host_token)
     configured = config.section("mvu", "resources") or []
     runtime = open_runtime(config.data_dir / "innkeeper.sqlite", configured=configured)
@@ -110,7 +112,9 @@ def _routes(context: Context) -> list[BaseRoute]:
 async def _http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 405:
-        return error_response(InnkeeperError("METHOD_NOT_ALLOWED", f"this route takes another verb than {request.method}"))
+        return error_response(
+            InnkeeperError("METHOD_NOT_ALLOWED", f"this route takes another verb than {request.method}")
+        )
     if status == 404:
         return error_response(InnkeeperError("NOT_FOUND", "there is no such route"))
     return error_response(InnkeeperError("INTERNAL", "a fault of the server; its log holds the details"))

@@ -64,7 +64,9 @@ class _Stream:
         return [(name, identifier, body)]
 
 
-async def _follow(context: Context, stream: _Stream, subscriber: Subscriber, first: list[Event]) -> AsyncIterator[bytes]:
+async def _follow(
+    context: Context, stream: _Stream, subscriber: Subscriber, first: list[Event]
+) -> AsyncIterator[bytes]:
     context.metrics.streams.inc()
     try:
         yield b": innkeeper\nretry: 1000\n\n"
@@ -97,7 +99,9 @@ async def _follow(context: Context, stream: _Stream, subscriber: Subscriber, fir
 def _endpoint(context: Context) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
-            return error_response(InnkeeperError("METHOD_NOT_ALLOWED", f"expected GET here, found {request.method}"), {"allow": "GET"})
+            return error_response(
+                InnkeeperError("METHOD_NOT_ALLOWED", f"expected GET here, found {request.method}"), {"allow": "GET"}
+            )
         try:
             facts = facts_of(request)
             caller = context.security.admit("renderer", facts, time.time())

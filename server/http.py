@@ -110,7 +110,9 @@ class Dispatcher:
             return Response(status_code=400)
         except sqlite3.Error:
             log.exception("storage fault in %s", endpoint.path)
-            return error_response(InnkeeperError("STORAGE_UNAVAILABLE", "the storage did not answer; nothing was written"))
+            return error_response(
+                InnkeeperError("STORAGE_UNAVAILABLE", "the storage did not answer; nothing was written")
+            )
         except Exception:
             log.exception("fault in %s %s", endpoint.method, endpoint.path)
             return error_response(InnkeeperError("INTERNAL", "a fault of the server; its log holds the details"))

@@ -10,8 +10,12 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._calls = Counter("innkeeper_requests", "Answered calls", ("method", "path", "status"), registry=self.registry)
-        self._seconds = Histogram("innkeeper_request_seconds", "Time per call", ("method", "path"), registry=self.registry)
+        self._calls = Counter(
+            "innkeeper_requests", "Answered calls", ("method", "path", "status"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "innkeeper_request_seconds", "Time per call", ("method", "path"), registry=self.registry
+        )
         self.streams = Gauge("innkeeper_event_streams", "Open event streams", registry=self.registry)
 
     def observe(self, method: str, path: str, status: int, seconds: float) -> None:

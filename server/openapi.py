@@ -32,7 +32,8 @@ _SECURITY = {
 def _operation(path: str, endpoint: Endpoint) -> dict[str, Any]:
     name = re.sub(r"\W+", "_", f"{endpoint.method} {path}").strip("_").lower()
     parameters: list[dict[str, Any]] = [
-        {"name": found, "in": "path", "required": True, "schema": {"type": "string"}} for found in _PARAMETER.findall(path)
+        {"name": found, "in": "path", "required": True, "schema": {"type": "string"}}
+        for found in _PARAMETER.findall(path)
     ]
     parameters += [{"name": key, "in": "query", "schema": dict(schema)} for key, schema in endpoint.query.items()]
     operation: dict[str, Any] = {
@@ -51,7 +52,11 @@ def _operation(path: str, endpoint: Endpoint) -> dict[str, Any]:
     if parameters:
         operation["parameters"] = parameters
     if endpoint.raw:
-        media = {"image/png": {"schema": {}}, "application/json": {"schema": {}}, "application/octet-stream": {"schema": {}}}
+        media = {
+            "image/png": {"schema": {}},
+            "application/json": {"schema": {}},
+            "application/octet-stream": {"schema": {}},
+        }
         operation["requestBody"] = {"required": True, "content": media}
     elif endpoint.body:
         schema = dict(endpoint.body)

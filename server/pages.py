@@ -44,7 +44,10 @@ def _page(context: Context, file: str) -> Callable[[Request], Any]:
             cookie = context.security.redeem(key)
             if cookie is None:
                 return Response(
-                    "This link was used already. Start the server again for a new one.\n", 403, _HEADERS, "text/plain; charset=utf-8"
+                    "This link was used already. Start the server again for a new one.\n",
+                    403,
+                    _HEADERS,
+                    "text/plain; charset=utf-8",
                 )
             response = RedirectResponse(request.url.path, 303, _HEADERS)
             response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")

@@ -14,7 +14,17 @@ from interpreter.evaluate.functions import Evaluate
 from interpreter.evaluate.operators import BINARY, describe, iterate, property_key
 from interpreter.evaluate.properties import UNSAFE, delete_member, get_member, has_member, set_member
 from interpreter.evaluate.scope import UNSET, FrameValue, Scope
-from interpreter.evaluate.values import Chain, ErrorValue, Getter, MapValue, Namespace, Native, SetValue, Thrown, type_error
+from interpreter.evaluate.values import (
+    Chain,
+    ErrorValue,
+    Getter,
+    MapValue,
+    Namespace,
+    Native,
+    SetValue,
+    Thrown,
+    type_error,
+)
 from interpreter.javascript import UNDEFINED, truthy
 from interpreter.syntax.source import Tree
 

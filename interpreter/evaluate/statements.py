@@ -212,7 +212,9 @@ def _for_each(compiler: Compiler, node: Tree, scope: Scope, label: str | None, *
             inner.declare(name, constant=node.left.kind == "const")
 
     def compile_turn() -> tuple[Any, Turn]:
-        return compiler.pattern(target, inner, declare=declares), compiler.statement(node.body, Scope(inner, inner.frame))
+        return compiler.pattern(target, inner, declare=declares), compiler.statement(
+            node.body, Scope(inner, inner.frame)
+        )
 
     (bind, body), cost = _turn_cost(compiler, compile_turn, scope)
     if compiler.restricted and declares and _shadowed(node, target):

@@ -262,7 +262,9 @@ class Slicer:
         chosen: set[int] = set()
         changed = True
         writes = [
-            set() if item.names or id(item.outer) in inside or id(item.tree) in registrations else written_names(item.tree)
+            set()
+            if item.names or id(item.outer) in inside or id(item.tree) in registrations
+            else written_names(item.tree)
             for item in self.items
         ]
         while changed:

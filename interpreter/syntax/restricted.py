@@ -105,7 +105,9 @@ class Restricted:
 
     def _import(self, statement: Tree) -> None:
         address = str(statement.source.value)
-        good = address.startswith("https://") and address.endswith("/mvu_zod.js") and not any(c.isspace() for c in address)
+        good = (
+            address.startswith("https://") and address.endswith("/mvu_zod.js") and not any(c.isspace() for c in address)
+        )
         specifiers = statement.specifiers
         named = len(specifiers) == 1 and specifiers[0].type == "ImportSpecifier"
         exact = named and specifiers[0].imported.name == REGISTER and specifiers[0].local.name == REGISTER
@@ -166,7 +168,9 @@ class Restricted:
 
     def _property(self, node: Tree) -> None:
         if node.kind != "init" or node.method or node.computed:
-            self._fault(node, "property", "expected name: value, found a method, accessor or computed key", "name: value")
+            self._fault(
+                node, "property", "expected name: value, found a method, accessor or computed key", "name: value"
+            )
             return
         name = str(getattr(node.key, "name", None) or getattr(node.key, "value", ""))
         if name in UNSAFE_KEYS:

@@ -92,7 +92,9 @@ class Bindings:
 
     # -- creating -----------------------------------------------------------------------------------------------
 
-    def create(self, request: dict[str, Any], snapshot: Callable[[Transaction, CardScope, Evidence], dict[str, Any]]) -> dict[str, Any]:
+    def create(
+        self, request: dict[str, Any], snapshot: Callable[[Transaction, CardScope, Evidence], dict[str, Any]]
+    ) -> dict[str, Any]:
         """``{capability, snapshot}`` of a new binding, or of the live one with the same id and request."""
         scope = read_card_scope(request.get("scope"))
         if scope.mode == "initial" and scope.get("greetingIndex") is not None and scope.get("selectionToken") is None:
@@ -109,7 +111,18 @@ class Bindings:
         try:
             found, answer = self._ledger.read(lambda tx: self._check(tx, scope, grant_id, identity, snapshot))
             resource, evidence = found
-            self._enter(Binding(capability, fingerprint, scope, grant_id, canonical_json(identity), identity, resource["id"], evidence.lease))
+            self._enter(
+                Binding(
+                    capability,
+                    fingerprint,
+                    scope,
+                    grant_id,
+                    canonical_json(identity),
+                    identity,
+                    resource["id"],
+                    evidence.lease,
+                )
+            )
         finally:
             self._release(capability)
         return {"capability": capability, "snapshot": answer}
@@ -118,12 +131,16 @@ class Bindings:
         with self._lock:
             if self._disposed:
                 raise InnkeeperError("MVU_DISPOSED", "the service has ended")
-            for dead in [b.capability for b in self._live.values() if not self._grants.is_current(b.grant_id, b.identity)]:
+            for dead in [
+                b.capability for b in self._live.values() if not self._grants.is_current(b.grant_id, b.identity)
+            ]:
                 del self._live[dead]
             live, creation = self._live.get(capability), self._creating.get(capability)
             known = live.fingerprint if live is not None else creation.fingerprint if creation is not None else None
             if known is not None and known != fingerprint:
-                raise InnkeeperError("MVU_IDEMPOTENCY_CONFLICT", "this bindingId was used for another scope, grant or source")
+                raise InnkeeperError(
+                    "MVU_IDEMPOTENCY_CONFLICT", "this bindingId was used for another scope, grant or source"
+                )
             if creation is not None:
                 creation.count += 1
                 return
@@ -172,7 +189,9 @@ class Bindings:
     def _writable(self, tx: Transaction, evidence: Evidence) -> Row:
         """The one resource that the evidence lets write, its current version on the evidence's reply."""
         if not evidence.writable:
-            raise InnkeeperError("MVU_READ_ONLY", f"this view cannot be written: {evidence.why_read_only or 'it is no writable head'}")
+            raise InnkeeperError(
+                "MVU_READ_ONLY", f"this view cannot be written: {evidence.why_read_only or 'it is no writable head'}"
+            )
         found = matching(tx, evidence)
         if len(found) != 1:
             raise InnkeeperError("MVU_READ_ONLY", f"expected exactly one active resource, found {len(found)}")
@@ -295,7 +314,9 @@ class Bindings:
         if evidence.session["running"]:
             raise InnkeeperError("MVU_READ_ONLY", "a turn of the session is running")
         if evidence.lease != binding.lease:
-            raise InnkeeperError("MVU_READ_ONLY", "the session, its selection or its timeline has changed since the binding: bind again")
+            raise InnkeeperError(
+                "MVU_READ_ONLY", "the session, its selection or its timeline has changed since the binding: bind again"
+            )
         resource = self._writable(tx, evidence)
         if resource["id"] != binding.resource_id:
             raise InnkeeperError("MVU_READ_ONLY", "another resource has become active")
@@ -360,7 +381,9 @@ def _receipt(tx: Transaction, binding: Binding, version: Row) -> dict[str, Any]:
         "revision": version["revision"],
         "currentRevision": version["revision"],
         "status": "available",
-        "variables": engine.served(tx.load_content(version["content"]), None if before is None else tx.load_content(before)),
+        "variables": engine.served(
+            tx.load_content(version["content"]), None if before is None else tx.load_content(before)
+        ),
         "resourceId": version["resource_id"],
     }
 

@@ -17,7 +17,20 @@ from runtime.values.rows import InnkeeperError
 if TYPE_CHECKING:
     from runtime.mvu.instances import Instances
 
-_KEYS = {"id", "name", "sessionIds", "initial", "managementMode", "sharing", "characterId", "instructions", "commandSource", "schemaSource", "activationSeqs", "instance"}
+_KEYS = {
+    "id",
+    "name",
+    "sessionIds",
+    "initial",
+    "managementMode",
+    "sharing",
+    "characterId",
+    "instructions",
+    "commandSource",
+    "schemaSource",
+    "activationSeqs",
+    "instance",
+}
 
 
 def _wrong(message: str) -> InnkeeperError:
@@ -33,7 +46,11 @@ def check_definition(raw: Mapping[str, Any]) -> dict[str, Any]:
     if "instance" in raw:
         raise _wrong("a configured resource cannot carry instance: instances are allocated per session")
     sessions = raw.get("sessionIds")
-    if not isinstance(sessions, Sequence) or isinstance(sessions, str) or not all(isinstance(s, str) and s for s in sessions):
+    if (
+        not isinstance(sessions, Sequence)
+        or isinstance(sessions, str)
+        or not all(isinstance(s, str) and s for s in sessions)
+    ):
         raise _wrong("expected sessionIds as a list of non-empty strings ('*' for any session)")
     if raw.get("sharing") not in (None, "shared"):
         raise _wrong(f"expected sharing to be 'shared' or absent, found {raw['sharing']!r:.80}")
@@ -85,7 +102,9 @@ def install_configured(
 
 def _install_shared(tx: Transaction, shelf: CardShelf, definition: dict[str, Any], clock: int) -> None:
     known = resources.resource_row(tx, definition["id"])
-    kept = {key: definition[key] for key in ("name", "sessionIds", "instructions", "activationSeqs") if key in definition}
+    kept = {
+        key: definition[key] for key in ("name", "sessionIds", "instructions", "activationSeqs") if key in definition
+    }
     if known is not None:
         if resources.is_shared(known):
             resources.change_resource(tx, known, definition={**known["definition"], **kept})
@@ -123,7 +142,9 @@ def _install_template(tx: Transaction, shelf: CardShelf, definition: dict[str, A
         if refused.code in ("MVU_CONFIG", "MVU_INITIALIZATION_MISSING"):
             raise
         error = refused.code
-    kept = {key: definition[key] for key in ("name", "sessionIds", "instructions", "managementMode") if key in definition}
+    kept = {
+        key: definition[key] for key in ("name", "sessionIds", "instructions", "managementMode") if key in definition
+    }
     tx.insert(
         TEMPLATES,
         {

@@ -127,7 +127,9 @@ def update(
 
 def _nothing(variables: Variables, parsed: Parsed) -> Update:
     """No command: no transform, the envelope stays with empty diagnostics (spec/mvu.md §4.6)."""
-    unchanged = variables if variables.get("update_diagnostics") in (None, []) else {**variables, "update_diagnostics": []}
+    unchanged = (
+        variables if variables.get("update_diagnostics") in (None, []) else {**variables, "update_diagnostics": []}
+    )
     return Update(unchanged, "no-update", ignored=[item.to_json() for item in parsed.ignored])
 
 
@@ -147,7 +149,12 @@ def _update(variables: Variables, parsed: Parsed, applied: apply.Applied, droppe
     ]
     ignored = [item.to_json() for item in parsed.ignored]
     ignored += [
-        {"status": "ignored", "reason": "helper-filtered", "message": "the card's helper took this command out", "source": item.full_match}
+        {
+            "status": "ignored",
+            "reason": "helper-filtered",
+            "message": "the card's helper took this command out",
+            "source": item.full_match,
+        }
         for item in dropped
     ]
     kept = sum(1 for receipt in applied.receipts if receipt.status == "applied")
@@ -165,7 +172,9 @@ def card_patch(variables: Variables, value: Any, *, clock: int, state: str | Non
         raise InnkeeperError("MVU_PARSE", f"expected a JSON Patch array, found {type(value).__name__}")
     parsed = commands_from_patch(value)
     with _memories.of(_memory_key(variables, state)) as memory:
-        return apply.apply_commands(variables, parsed.commands, schema_of(variables), clock=clock, memory=memory).variables
+        return apply.apply_commands(
+            variables, parsed.commands, schema_of(variables), clock=clock, memory=memory
+        ).variables
 
 
 def card_replace(variables: Variables, value: Any, *, clock: int) -> Variables:
@@ -189,7 +198,9 @@ def normalise_edit(current: Variables, content: object) -> Variables:
             raise InnkeeperError("MVU_SCHEMA_CODE", "the source has no declaration: an edit cannot bring one")
         return normalised
     if supplied is not None and supplied != descriptor:
-        raise InnkeeperError("MVU_SCHEMA_CODE", "the source's declaration cannot be replaced by an edit: leave mvu_schema as it was read")
+        raise InnkeeperError(
+            "MVU_SCHEMA_CODE", "the source's declaration cannot be replaced by an edit: leave mvu_schema as it was read"
+        )
     return {**normalised, "mvu_schema": descriptor, "schema": current["schema"]}
 
 

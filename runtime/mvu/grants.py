@@ -64,7 +64,9 @@ class RenderingGrants:
     def grant(self, request: dict[str, Any]) -> dict[str, Any]:
         """Grant writing to one rendered execution; the same execution again answers the same."""
         if request.get("downloaded") is not True or request.get("enabled") is not True:
-            raise _invalid("expected downloaded:true and enabled:true: only a downloaded, switched-on execution may write")
+            raise _invalid(
+                "expected downloaded:true and enabled:true: only a downloaded, switched-on execution may write"
+            )
         execution = request.get("executionId")
         if execution is not None and not is_uuid(execution):
             raise _invalid(f"expected executionId as a UUID, found {execution!r:.80}")
@@ -72,7 +74,9 @@ class RenderingGrants:
         scope = _read_source(request.get("source"))
         own = {"version": 1, "sha256": text_sha(request["source"]), "scope": scope}
         text = canonical_json(own)
-        if text != canonical_json({key: identity[key] for key in ("version", "sha256", "scope")}) or set(identity) != set(own):
+        if text != canonical_json({key: identity[key] for key in ("version", "sha256", "scope")}) or set(
+            identity
+        ) != set(own):
             raise _invalid("the sourceIdentity is not that of the submitted source: sha256 or scope differ")
         with self._lock:
             if self._disposed:

@@ -42,7 +42,14 @@ class CardLibrary:
             answer["templateId"] = None if template is None else template["id"]
             answer.update({key: value for key, value in described.items() if key not in answer})
             generation = 1 if known is None else known["generation"] + 1
-            row = {"id": character_id, "sha": sha, "name": card.name, "generation": generation, "raw": raw, "summary": answer}
+            row = {
+                "id": character_id,
+                "sha": sha,
+                "name": card.name,
+                "generation": generation,
+                "raw": raw,
+                "summary": answer,
+            }
             tx.put(CARDS, row)
             return answer
 
@@ -63,7 +70,9 @@ class CardLibrary:
         def job(tx: Transaction) -> dict[str, Any]:
             row = tx.get(CARDS, character_id)
             if row is None:
-                raise InnkeeperError("CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.100}")
+                raise InnkeeperError(
+                    "CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.100}"
+                )
             summary: dict[str, Any] = row["summary"]
             return summary
 
@@ -75,7 +84,9 @@ class CardLibrary:
         def job(tx: Transaction) -> dict[str, Any]:
             card = self._mvu.shelf.card(tx, character_id)
             if card is None:
-                raise InnkeeperError("CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.100}")
+                raise InnkeeperError(
+                    "CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.100}"
+                )
             return {
                 "name": card.name,
                 "greetings": list(card.greetings),
@@ -91,7 +102,9 @@ class CardLibrary:
 
         def job(tx: Transaction) -> dict[str, Any]:
             if tx.get(CARDS, character_id) is None:
-                raise InnkeeperError("CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.100}")
+                raise InnkeeperError(
+                    "CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.100}"
+                )
             tx.delete(CARDS, {"id": character_id})
             return {"ok": True}
 

@@ -65,7 +65,9 @@ def _start(body: Mapping[str, Any], clock: int) -> dict[str, Any]:
         if declaration is not None:
             compiled(declaration)
         if data is None and declaration is None:
-            raise InnkeeperError("HOST_REQUEST", "expected initvar, variables or declaration: there is nothing to begin with")
+            raise InnkeeperError(
+                "HOST_REQUEST", "expected initvar, variables or declaration: there is nothing to begin with"
+            )
         variables = engine.build_envelope(data, declaration, clock)
     greeting = _text(body, "greeting")
     return variables if greeting is None else engine.greeting_envelope(variables, greeting, clock)

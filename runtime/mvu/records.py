@@ -71,7 +71,9 @@ def _message_seq(tx: Transaction, resource: Row, session: Row, scope: TraceScope
     event = store.find_message(tx, session, message_id)
     if event is not None and event.type == ASSISTANT_MESSAGE:
         if scope.end_event is not None and scope.end_event != event.seq:
-            raise InnkeeperError("MVU_SCOPE", f"messageId stands at event {event.seq}, endEventId names {scope.end_event}")
+            raise InnkeeperError(
+                "MVU_SCOPE", f"messageId stands at event {event.seq}, endEventId names {scope.end_event}"
+            )
         return event.seq
     for version, owner in resources.all_versions(tx, resource):
         source = version["data"].get("source") or {}
@@ -109,7 +111,11 @@ def record(
 ) -> dict[str, Any]:
     """The record of a resource in a scope (spec/mvu.md §3)."""
     historical = scope.historical and session is not None
-    view = historical_view(tx, resource, session, scope) if historical and session is not None else current_view(tx, resource)
+    view = (
+        historical_view(tx, resource, session, scope)
+        if historical and session is not None
+        else current_view(tx, resource)
+    )
     template = resources.template_row(tx, resource["template_id"])
     definition = resource["definition"] if template is None else {**template["definition"], **resource["definition"]}
     answer: dict[str, Any] = {}
@@ -154,7 +160,11 @@ def record(
 
 def summary(tx: Transaction, resource: Row) -> dict[str, Any]:
     """One line of a session's ``resources``."""
-    found: dict[str, Any] = {"id": resource["id"], "templateId": resource["template_id"], "revision": resource["revision"]}
+    found: dict[str, Any] = {
+        "id": resource["id"],
+        "templateId": resource["template_id"],
+        "revision": resource["revision"],
+    }
     error = resource["source_error"] or (resource["recovery_error"] or {}).get("code")
     if error is not None:
         found["sourceError"] = error
@@ -202,6 +212,8 @@ def history(tx: Transaction, resource: Row, session: Row | None, *, include_befo
 def _source_json(version: Row, child: Row | None) -> dict[str, Any]:
     source = dict(version["data"].get("source") or {})
     if child is not None:
-        source.update(sessionId=child["id"], sessionCreatedAt=child["created_at"], sessionFormatVersion=child["format_version"])
+        source.update(
+            sessionId=child["id"], sessionCreatedAt=child["created_at"], sessionFormatVersion=child["format_version"]
+        )
         source.update(inherited=True, manual=False, card=False)
     return source

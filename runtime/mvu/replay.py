@@ -29,11 +29,11 @@ class Replayed:
 
 def replay_playthrough(ledger: Ledger, processors: Processors, playthrough_id: str) -> Iterator[Replayed]:
     """Re-run every reply of a playthrough's sessions, in the order in which it was applied."""
-    session_ids = ledger.read(
-        lambda tx: timelines.member_sessions(tx, timelines.playthrough_row(tx, playthrough_id))
-    )
+    session_ids = ledger.read(lambda tx: timelines.member_sessions(tx, timelines.playthrough_row(tx, playthrough_id)))
     for session_id in session_ids:
-        for resource_id in ledger.read(lambda tx, s=session_id: [r["id"] for r in tx.select(RESOURCES, {"session_id": s})]):  # type: ignore[misc]
+        for resource_id in ledger.read(
+            lambda tx, s=session_id: [r["id"] for r in tx.select(RESOURCES, {"session_id": s})]
+        ):  # type: ignore[misc]
             yield from ledger.read(lambda tx, s=session_id, r=resource_id: _replay(tx, processors, s, r))  # type: ignore[misc]
 
 
@@ -64,11 +64,19 @@ def _difference(tx: Transaction, processors: Processors, session: Row, resource:
     try:
         after = engine.update(variables, reply.text, clock=clock, outcome=outcome).variables
     except InnkeeperError as error:
-        return None if version["error"] == error.code else f"the reply fails with {error.code}, stored was {version['error'] or 'a state'}"
+        return (
+            None
+            if version["error"] == error.code
+            else f"the reply fails with {error.code}, stored was {version['error'] or 'a state'}"
+        )
     if version["error"] is not None:
         return f"the reply is accepted, stored was the failure {version['error']}"
     stored = tx.load_content(version["content"])
     if ordered_json(after) == ordered_json(stored):
         return None
     changed = diff(stored, after)
-    return f"the state differs at {changed[0]['path'] or 'its root'}" if changed else "the state differs in the order of its keys"
+    return (
+        f"the state differs at {changed[0]['path'] or 'its root'}"
+        if changed
+        else "the state differs in the order of its keys"
+    )

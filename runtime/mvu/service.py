@@ -127,7 +127,9 @@ class MvuService:
             return None
         session = store.session_row(tx, scope.session_id)
         if session["seed_ticket"] is not None:
-            raise InnkeeperError("MVU_SEED_PENDING", f"session {scope.session_id!r} waits for its seed; install it first")
+            raise InnkeeperError(
+                "MVU_SEED_PENDING", f"session {scope.session_id!r} waits for its seed; install it first"
+            )
         return session
 
     def _bound(self, tx: Transaction, resource_id: object, scope: TraceScope) -> tuple[Row | None, Row | None]:
@@ -138,7 +140,9 @@ class MvuService:
             self._require_seed(tx, session)
         resource = resources.resource_row(tx, identifier)
         if resource is not None and session is not None and not resources.binds(resource, session["id"]):
-            raise InnkeeperError("SCOPE_MISMATCH", f"the resource {identifier} is not bound to session {session['id']!r}")
+            raise InnkeeperError(
+                "SCOPE_MISMATCH", f"the resource {identifier} is not bound to session {session['id']!r}"
+            )
         return resource, session
 
     def _require_seed(self, tx: Transaction, session: Row) -> None:
@@ -151,7 +155,9 @@ class MvuService:
         template_id = resources.character_template_id(character)
         own = resources.resource_row(tx, resources.instance_id(template_id, store.identity(session)))
         if own is None and self.instances._parent_has(tx, session, template_id):
-            raise InnkeeperError("MVU_SEED_REQUIRED", f"session {session['id']!r} was forked without a seed: capture and install one")
+            raise InnkeeperError(
+                "MVU_SEED_REQUIRED", f"session {session['id']!r} was forked without a seed: capture and install one"
+            )
 
     def list(self, scope: object = None, signal: Signal | None = None) -> list[dict[str, Any]]:
         """The records that a scope may read; ``{}`` or authority only: all of the deployment."""
@@ -200,7 +206,11 @@ class MvuService:
 
         def job(tx: Transaction) -> dict[str, Any]:
             resource, session = self._bound(tx, resource_id, wanted)
-            found = [] if resource is None or session is None else self.observations.of_session(tx, resource["id"], session["id"])
+            found = (
+                []
+                if resource is None or session is None
+                else self.observations.of_session(tx, resource["id"], session["id"])
+            )
             return {"records": found, "unavailable": False, "maxRecords": FACT_RECORDS.default}
 
         return self.ledger.read(job)
@@ -290,7 +300,9 @@ class MvuService:
             def produce() -> dict[str, Any]:
                 session = store.session_row(tx, session_id)
                 if session["last_turn"] is not None:
-                    raise InnkeeperError("MVU_READ_ONLY", f"the opening of session {session_id!r} is over: its first turn has begun")
+                    raise InnkeeperError(
+                        "MVU_READ_ONLY", f"the opening of session {session_id!r} is over: its first turn has begun"
+                    )
                 greeting = store.selection_row(tx, session_id)["greeting_index"]
                 changed = self.instances.reset_greeting(tx, session, greeting)
                 if self.sessions is not None:
@@ -341,7 +353,9 @@ class MvuService:
             user = next((e.text for e in reversed(events) if e.type == "user/message"), "")
             found.append(EndedTurn(event.turn or 0, event, reply, user))
         if message_id is not None and not found:
-            raise InnkeeperError("MESSAGE_NOT_FOUND", f"the session has no completed reply {message_id!r:.80} of its own")
+            raise InnkeeperError(
+                "MESSAGE_NOT_FOUND", f"the session has no completed reply {message_id!r:.80} of its own"
+            )
         return found
 
     # -- policies, processors, observation ----------------------------------------------------------------------------
@@ -372,7 +386,9 @@ class MvuService:
         def job(tx: Transaction) -> dict[str, Any] | None:
             card = self.shelf.card(tx, character_id)
             if card is None:
-                raise InnkeeperError("CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.80}")
+                raise InnkeeperError(
+                    "CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.80}"
+                )
             template = self.instances.discover(tx, character_id, card)
             if template is None:
                 return None
@@ -443,7 +459,9 @@ class MvuService:
 
     # -- prompts ------------------------------------------------------------------------------------------------------
 
-    def resolve_request(self, session_id: str, *, preview: bool = False, turn: int | None = None, step: int | None = None) -> list[dict[str, Any]]:
+    def resolve_request(
+        self, session_id: str, *, preview: bool = False, turn: int | None = None, step: int | None = None
+    ) -> list[dict[str, Any]]:
         """The state blocks of a request: one per enabled resource, each with its diagnostics (spec/mvu.md §10)."""
 
         def job(tx: Transaction) -> list[dict[str, Any]]:
@@ -453,11 +471,15 @@ class MvuService:
 
         return self.ledger.read(job)
 
-    def _blocks(self, tx: Transaction, session: Row, preview: bool, turn: int | None, step: int | None) -> list[dict[str, Any]]:
+    def _blocks(
+        self, tx: Transaction, session: Row, preview: bool, turn: int | None, step: int | None
+    ) -> list[dict[str, Any]]:
         blocks = []
         for resource in resources.session_resources(tx, session):
             if resource["source_error"] is not None:
-                raise InnkeeperError(resource["source_error"], f"the resource {resource['id']} has a source error: repair the card")
+                raise InnkeeperError(
+                    resource["source_error"], f"the resource {resource['id']} has a source error: repair the card"
+                )
             variables = tx.load_content(resource["current_content"])
             event = {"preview": preview, "turn": turn, "step": step}
             decision = prompts.decide_request(self.policy, resource, session["id"], event, variables)
@@ -465,7 +487,9 @@ class MvuService:
                 blocks.append(prompts.state_block(resource, variables, resource["revision"], decision.config_revision))
         return blocks
 
-    def resolve_prompt_dependency(self, scope: object, event: object, resource_id: str | None = None) -> dict[str, Any] | None:
+    def resolve_prompt_dependency(
+        self, scope: object, event: object, resource_id: str | None = None
+    ) -> dict[str, Any] | None:
         """The variables that a template or world-book entry may read, with a lease; ``None`` when denied (spec/mvu.md §10)."""
         wanted = read_trace_scope(scope)
         if not isinstance(scope, Mapping) or set(scope) != {"authority", "sessionId"}:
@@ -481,7 +505,11 @@ class MvuService:
                 if known is None:
                     return None
             rows = [r for r in resources.session_resources(tx, session) if resource_id in (None, r["id"])]
-            if len(rows) != 1 or rows[0]["source_error"] is not None or not prompts.same_character(tx, rows[0], session):
+            if (
+                len(rows) != 1
+                or rows[0]["source_error"] is not None
+                or not prompts.same_character(tx, rows[0], session)
+            ):
                 return None
             turn = checked.get("turn") if checked["usage"] == "world-book-variable" and not checked["preview"] else None
             content, revision = prompts.prompt_content(tx, rows[0], session, turn)
@@ -499,7 +527,9 @@ class MvuService:
         def current() -> bool:
             if self._disposed or not decision.current(self.policy):
                 return False
-            now = self.ledger.read(lambda tx: prompts.request_counters(tx, store.session_row(tx, wanted.session_id or "")))
+            now = self.ledger.read(
+                lambda tx: prompts.request_counters(tx, store.session_row(tx, wanted.session_id or ""))
+            )
             return bool(now == counters)
 
         if not current():

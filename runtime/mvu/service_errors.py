@@ -17,7 +17,9 @@ ERRORS = (
     ErrorCode("MVU_CONFIG", 400, "fatal", "The configuration of a resource, a policy or a mode is wrong."),
     ErrorCode("MVU_ID_CONFLICT", 400, "fatal", "A resource with this id exists already, or the id is malformed."),
     ErrorCode("MVU_VERSION", 400, "fatal", "An imported ledger has an unknown version."),
-    ErrorCode("MVU_MIGRATION_REQUIRED", 400, "fatal", "A legacy state is read-only until its values are restored elsewhere."),
+    ErrorCode(
+        "MVU_MIGRATION_REQUIRED", 400, "fatal", "A legacy state is read-only until its values are restored elsewhere."
+    ),
     ErrorCode("MVU_SESSION_LEASE", 400, "fatal", "The host gives no session lease: instances cannot be written."),
     ErrorCode("MVU_BASELINE_REQUIRED", 400, "fatal", "The turn has no stored checkpoint."),
     ErrorCode("MVU_HISTORY_UNAVAILABLE", 400, "fatal", "The recorded source no longer matches the durable history."),
@@ -27,10 +29,22 @@ ERRORS = (
     ErrorCode("MVU_USAGE_CANCELLED", 400, "fatal", "What the decision rested on changed before the commit."),
     ErrorCode("MVU_PREVIEW_STATE_UNAVAILABLE", 400, "fatal", "A preview cannot write the state that it would need."),
     ErrorCode("MVU_SCHEMA_CONFLICT", 400, "fatal", "The card has more than one distinct declaration."),
-    ErrorCode("MVU_SCHEMA_REMOTE", 400, "fatal", "The card's declaration lies behind a remote import; put its text into the card."),
+    ErrorCode(
+        "MVU_SCHEMA_REMOTE",
+        400,
+        "fatal",
+        "The card's declaration lies behind a remote import; put its text into the card.",
+    ),
     ErrorCode("MVU_INITIALIZATION_MISSING", 400, "fatal", "The card has neither InitVar nor declaration."),
-    ErrorCode("WORLD_BOOK_VARIABLE_DENIED", 400, "fatal", "An activated world-book entry reads variables that may not be read now."),
+    ErrorCode(
+        "WORLD_BOOK_VARIABLE_DENIED",
+        400,
+        "fatal",
+        "An activated world-book entry reads variables that may not be read now.",
+    ),
     ErrorCode("SOURCE_BOUND_SCOPE", 400, "fatal", "The scope of a bound list is malformed."),
-    ErrorCode("GRANT_INVALID", 400, "fatal", "The grant request or its source is malformed, or not what its identity says."),
+    ErrorCode(
+        "GRANT_INVALID", 400, "fatal", "The grant request or its source is malformed, or not what its identity says."
+    ),
     ErrorCode("GRANT_LIMIT", 400, "fatal", "Too many live grants."),
 )

@@ -192,5 +192,3 @@ def check_move(source: tuple[str, ...], destination: tuple[str, ...]) -> None:
             "MVU_PATH",
             f"'{pointer_text(source)}' cannot move into itself, found the destination '{pointer_text(destination)}'",
         )
-
-

@@ -55,7 +55,9 @@ def request_of(card: Card, reply: str, arguments: argparse.Namespace) -> dict[st
     if source is not None:
         body["declaration"] = source
     if not 0 <= arguments.greeting < max(1, len(card.greetings)):
-        raise InnkeeperError("HOST_REQUEST", f"expected a greeting below {len(card.greetings)}, found {arguments.greeting}")
+        raise InnkeeperError(
+            "HOST_REQUEST", f"expected a greeting below {len(card.greetings)}, found {arguments.greeting}"
+        )
     if card.greetings:
         body["greeting"] = card.greetings[arguments.greeting]
     helper = find_helper(card.helper_texts)

@@ -49,7 +49,9 @@ def own_server() -> Iterator[tuple[str, str]]:
     """A server on a free port with a data directory that ends with it: ``(address, host token)``."""
     token = secrets.token_urlsafe(16)
     with tempfile.TemporaryDirectory(prefix="innkeeper-demo-") as folder:
-        chosen = configuration.load(data_dir=Path(folder), host="127.0.0.1", port=0, environment={"INNKEEPER_HOST_TOKEN": token})
+        chosen = configuration.load(
+            data_dir=Path(folder), host="127.0.0.1", port=0, environment={"INNKEEPER_HOST_TOKEN": token}
+        )
         bound = listen(chosen.host, 0)
         server = uvicorn.Server(
             uvicorn.Config(create_app(chosen, open_context(chosen)), log_level="error", access_log=False, ws="none")
@@ -80,7 +82,9 @@ class Story:
         """The body of a call that has to succeed."""
         status, body = self.call(method, path, **more)
         if status != 200:
-            raise InnkeeperError(body.get("code", "INTERNAL"), f"{method} {path} answered {status}: {body.get('error')}")
+            raise InnkeeperError(
+                body.get("code", "INTERNAL"), f"{method} {path} answered {status}: {body.get('error')}"
+            )
         return body
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -90,11 +94,22 @@ class Story:
     def play(self, folder: Path) -> None:
         """Greeting, turns, a card write and a stale write that conflicts."""
         story = json.loads((folder / "story.json").read_text(encoding="utf-8"))
-        card = self.need("POST", "/host/cards", content=(folder.parent / story["card"]).read_bytes(), headers={"content-type": "image/png"})
-        print(f"card      {card['name']} ({card['spec']}), declaration {card['declaration']['status']}, helper {card['helper']['status']}")
+        card = self.need(
+            "POST",
+            "/host/cards",
+            content=(folder.parent / story["card"]).read_bytes(),
+            headers={"content-type": "image/png"},
+        )
+        print(
+            f"card      {card['name']} ({card['spec']}), declaration {card['declaration']['status']}, helper {card['helper']['status']}"
+        )
         begun = self.post(
             "/host/playthroughs",
-            {"characterId": card["characterId"], "greetingIndex": story.get("greetingIndex", 0), "userName": story.get("userName", "Player")},
+            {
+                "characterId": card["characterId"],
+                "greetingIndex": story.get("greetingIndex", 0),
+                "userName": story.get("userName", "Player"),
+            },
         )
         session = begun["sessionId"]
         opening = {
@@ -106,13 +121,17 @@ class Story:
         first = self.snapshot(opening)
         print(f"session   {session}")
         print(f"greeting  {_short(first['firstMessage']['text'], 96)}")
-        print(f"state     revision {first['revision']}, {len(json.dumps(first['variables']['stat_data'], ensure_ascii=False))} characters of values\n")
+        print(
+            f"state     revision {first['revision']}, {len(json.dumps(first['variables']['stat_data'], ensure_ascii=False))} characters of values\n"
+        )
         turn: dict[str, Any] = {}
         for number, step in enumerate(story["turns"], 1):
             print(f"── turn {number} " + "─" * 60)
             print(f"you       {_short(step['user'], 96)}")
             print(f"reply     {_short(step['reply'].split('<')[0], 96)}")
-            turn = self.post(f"/host/sessions/{session}/turns", {"user": {"text": step["user"]}, "reply": {"text": step["reply"]}})
+            turn = self.post(
+                f"/host/sessions/{session}/turns", {"user": {"text": step["user"]}, "reply": {"text": step["reply"]}}
+            )
             for receipt in turn["receipts"]:
                 print_receipt(receipt)
             if step.get("note"):
@@ -138,14 +157,27 @@ class Story:
         grant = self.need(
             "POST",
             "/rendering-write-grants",
-            json={"source": source, "sourceIdentity": identity, "downloaded": True, "enabled": True, "executionId": str(uuid.uuid4())},
+            json={
+                "source": source,
+                "sourceIdentity": identity,
+                "downloaded": True,
+                "enabled": True,
+                "executionId": str(uuid.uuid4()),
+            },
         )
-        bound = self.need("POST", "/mvu/card-binding", json={"scope": scope, "grantId": grant["grantId"], "sourceIdentity": identity})
+        bound = self.need(
+            "POST", "/mvu/card-binding", json={"scope": scope, "grantId": grant["grantId"], "sourceIdentity": identity}
+        )
         seen = bound["snapshot"]
         print("── the card writes " + "─" * 51)
         write = dict(story["cardWrite"])
         note = write.pop("note", None)
-        body = {**write, "capability": bound["capability"], "expectedRevision": seen["revision"], "operationId": str(uuid.uuid4())}
+        body = {
+            **write,
+            "capability": bound["capability"],
+            "expectedRevision": seen["revision"],
+            "operationId": str(uuid.uuid4()),
+        }
         receipt = self.need("POST", "/mvu/card-write", json=body)
         print(f"write     {json.dumps(write['value'], ensure_ascii=False)}")
         print(f"receipt   revision {seen['revision']} → {receipt['revision']}")
@@ -155,7 +187,12 @@ class Story:
             print(f"note      {note}")
         stale = dict(story["staleWrite"])
         note = stale.pop("note", None)
-        body = {**stale, "capability": bound["capability"], "expectedRevision": seen["revision"], "operationId": str(uuid.uuid4())}
+        body = {
+            **stale,
+            "capability": bound["capability"],
+            "expectedRevision": seen["revision"],
+            "operationId": str(uuid.uuid4()),
+        }
         status, refused = self.call("POST", "/mvu/card-write", json=body)
         print(f"\nstale     {json.dumps(stale['value'], ensure_ascii=False)} at revision {seen['revision']}")
         print(f"receipt   {status} {refused.get('code')}: {refused.get('error')}")
@@ -192,8 +229,11 @@ def run(arguments: argparse.Namespace) -> int:
         with httpx.Client(base_url=arguments.url, headers={"authorization": f"Bearer {token}"}, timeout=60) as client:
             Story(client).play(folder)
         return 0
-    with own_server() as (address, token), httpx.Client(
-        base_url=address, headers={"authorization": f"Bearer {token}"}, timeout=60, trust_env=False
-    ) as client:
+    with (
+        own_server() as (address, token),
+        httpx.Client(
+            base_url=address, headers={"authorization": f"Bearer {token}"}, timeout=60, trust_env=False
+        ) as client,
+    ):
         Story(client).play(folder)
     return 0

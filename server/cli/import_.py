@@ -26,5 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InnkeeperError("IMPORT_INVALID", f"the file cannot be read: {error.strerror}") from None
     with opened(arguments, create=True) as runtime:
         answer = import_playthrough(runtime.ledger, loads_strict(raw, depth=JSON_DEPTH.default))
-    print(f"playthrough {answer['playthroughId']}: {len(answer['sessions'])} sessions, {len(answer['resources'])} states")
+    print(
+        f"playthrough {answer['playthroughId']}: {len(answer['sessions'])} sessions, {len(answer['resources'])} states"
+    )
     return 0

@@ -21,7 +21,9 @@ def run(arguments: argparse.Namespace) -> int:
     with opened(arguments) as runtime:
         for item in replay_playthrough(runtime.ledger, runtime.mvu.processors, arguments.playthrough):
             if item.difference is not None:
-                print(f"DIFFERS  session {item.session_id} turn {item.turn} revision {item.revision}: {item.difference}")
+                print(
+                    f"DIFFERS  session {item.session_id} turn {item.turn} revision {item.revision}: {item.difference}"
+                )
                 print(f"{proved} versions proved, then the first difference")
                 return 1
             proved += 1

@@ -24,7 +24,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where states are kept (INNKEEPER_DATA_DIR)")
     parser.add_argument("--host", help="the address to listen on, 127.0.0.1 by default (INNKEEPER_HOST)")
     parser.add_argument("--port", type=int, help="the port, 8377 by default, 0 picks a free one (INNKEEPER_PORT)")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with resources, limits and the tracker")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="a TOML file with resources, limits and the tracker"
+    )
     parser.add_argument("--packs-dir", type=Path, metavar="DIR", help="where packs may be loaded from by name")
     parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="a module with install(host)")
     parser.add_argument("--examples", action="store_true", help="import the example cards")
@@ -63,7 +65,9 @@ def listen(host: str, port: int) -> socket.socket:
         bound.bind((host, port))
     except OSError as error:
         bound.close()
-        raise InnkeeperError("CONFIG_INVALID", f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from None
+        raise InnkeeperError(
+            "CONFIG_INVALID", f"cannot listen on {host} port {port}: {error.strerror}; choose another --port"
+        ) from None
     bound.listen(BACKLOG)
     return bound
 
@@ -91,7 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
     lines = [
         f"innkeeper ready on {address}",
         f"  open once in a browser: {address}/?key={context.security.new_link_key()}",
-        "  host token: from INNKEEPER_HOST_TOKEN" if chosen.host_token else f"  host token: in {chosen.data_dir / 'host-token'}",
+        "  host token: from INNKEEPER_HOST_TOKEN"
+        if chosen.host_token
+        else f"  host token: in {chosen.data_dir / 'host-token'}",
         f"  states: {chosen.data_dir / 'innkeeper.sqlite'}",
     ]
     sandbox = context.runtime.sandbox
@@ -106,7 +112,6 @@ def run(arguments: argparse.Namespace) -> int:
             ws="none",
             server_header=False,
             backlog=BACKLOG,
-            
         ),
         lines,
     )

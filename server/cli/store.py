@@ -23,7 +23,10 @@ def opened(arguments: argparse.Namespace, *, create: bool = False) -> Iterator[R
     chosen = configuration.load(data_dir=arguments.data_dir)
     path = chosen.data_dir / "innkeeper.sqlite"
     if not path.exists() and not create:
-        raise InnkeeperError("CONFIG_INVALID", f"the data directory holds no states: {chosen.data_dir.name}; name another with --data-dir")
+        raise InnkeeperError(
+            "CONFIG_INVALID",
+            f"the data directory holds no states: {chosen.data_dir.name}; name another with --data-dir",
+        )
     chosen.data_dir.mkdir(parents=True, exist_ok=True)
     runtime = open_runtime(path)
     try:

@@ -48,11 +48,23 @@ def request_token(context: Context, call: Call) -> dict[str, Any]:
 
 ROOT_ENDPOINTS = (
     Endpoint("GET", "/healthz", "open", healthz, "The process answers.", answer=obj("ok")),
-    Endpoint("GET", "/readyz", "open", readyz, "Storage and sandbox answer.", answer=obj("ok storage sandbox", "deployment", storage=OBJECT)),
+    Endpoint(
+        "GET",
+        "/readyz",
+        "open",
+        readyz,
+        "Storage and sandbox answer.",
+        answer=obj("ok storage sandbox", "deployment", storage=OBJECT),
+    ),
     Endpoint("GET", "/metrics", "open", metrics, "Counters as Prometheus text."),
     Endpoint("GET", "/limits", "open", limits, "The limits table.", answer=obj("limits", limits=ARRAY)),
     Endpoint("GET", "/errors", "open", errors, "The error table.", answer=obj("errors", errors=ARRAY)),
 )
 TOKEN_ENDPOINT = Endpoint(
-    "GET", "/request-token", "open", request_token, "The request token of this process.", answer=obj("ok token", ok=BOOLEAN, token=STRING)
+    "GET",
+    "/request-token",
+    "open",
+    request_token,
+    "The request token of this process.",
+    answer=obj("ok token", ok=BOOLEAN, token=STRING),
 )

@@ -90,9 +90,16 @@ def update(context: Context, call: Call) -> dict[str, Any]:
     read_trace_scope(scope)
     record = context.runtime.mvu.read(body.get("id"), scope)
     if record is None or record.get("legacy") or record.get("sourceError"):
-        raise InnkeeperError("MVU_READ_ONLY", "the resource is missing, legacy or has a source error: it cannot be edited")
+        raise InnkeeperError(
+            "MVU_READ_ONLY", "the resource is missing, legacy or has a source error: it cannot be edited"
+        )
     return context.runtime.mvu.update(
-        body.get("id"), body.get("content"), body.get("expectedRevision"), body.get("operationId"), scope, call.disconnected
+        body.get("id"),
+        body.get("content"),
+        body.get("expectedRevision"),
+        body.get("operationId"),
+        scope,
+        call.disconnected,
     )
 
 
@@ -130,7 +137,9 @@ def revoke_grant(context: Context, call: Call) -> dict[str, Any]:
 def apply_stateless(context: Context, call: Call) -> dict[str, Any]:
     """Apply a reply without storing anything."""
     runtime = context.runtime
-    return playground.apply_reply(call.body, clock=runtime.sessions.now(), sandbox=runtime.sandbox, owner=runtime.sessions.new_id())
+    return playground.apply_reply(
+        call.body, clock=runtime.sessions.now(), sandbox=runtime.sandbox, owner=runtime.sessions.new_id()
+    )
 
 
 def describe_declaration(context: Context, call: Call) -> dict[str, Any]:
@@ -140,22 +149,169 @@ def describe_declaration(context: Context, call: Call) -> dict[str, Any]:
 
 _SCOPE_QUERY = {"scope": STRING}
 _ID_QUERY = {"id": STRING, "scope": STRING}
-_SNAPSHOT = obj("version scope revision status variables", "viewIdentity currentRevision resourceId commandProcessor firstMessage", version=INTEGER, variables=OBJECT, status=STRING)
+_SNAPSHOT = obj(
+    "version scope revision status variables",
+    "viewIdentity currentRevision resourceId commandProcessor firstMessage",
+    version=INTEGER,
+    variables=OBJECT,
+    status=STRING,
+)
 
 SEED_ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("GET", "/mvu/resources", "inspector", list_resources, "The records of a session.", query=_SCOPE_QUERY, answer=obj("ok records", records=ARRAY), seed=True),
-    Endpoint("GET", "/mvu/resource", "inspector", read_resource, "One record, current or historical.", query=_ID_QUERY, answer=obj("ok record"), seed=True),
-    Endpoint("GET", "/mvu/history", "inspector", history, "The versions of a resource.", query=_ID_QUERY, answer=obj("ok versions", versions=ARRAY), seed=True),
-    Endpoint("GET", "/mvu/facts", "inspector", facts, "The kept observations of a resource.", query=_ID_QUERY, answer=obj("ok records unavailable maxRecords"), seed=True),
-    Endpoint("POST", "/mvu/update", "inspector", update, "A trusted edit with compare-and-set.", body=obj("id scope content expectedRevision operationId", id=STRING, content=OBJECT), answer=obj("id type content revision scope authority"), seed=True),
-    Endpoint("GET", "/mvu/snapshot", "renderer", snapshot, "The state of a card scope.", query=_SCOPE_QUERY, answer=_SNAPSHOT, seed=True),
-    Endpoint("POST", "/mvu/card-binding", "renderer", create_binding, "Bind a rendered execution to a scope.", body=obj("scope grantId sourceIdentity", "bindingId", grantId=STRING, sourceIdentity=OBJECT, bindingId=STRING), answer=obj("capability snapshot", capability=STRING, snapshot=OBJECT), seed=True),
-    Endpoint("POST", "/mvu/card-write", "renderer", card_write, "Write through a binding.", body=obj("capability operation value expectedRevision operationId cause", capability=STRING, operation={"enum": ["patch", "replace"]}, cause={"enum": ["user-interaction", "interval", "script"]}), answer=_SNAPSHOT, seed=True),
-    Endpoint("POST", "/mvu/card-binding/revoke", "renderer", revoke_binding, "End a binding.", body=obj("capability", capability=STRING), answer=obj("ok"), seed=True),
-    Endpoint("POST", "/rendering-write-grants", "renderer", grant, "Grant writing to a rendered execution.", body=obj("source sourceIdentity downloaded enabled", "executionId", source=STRING, sourceIdentity=OBJECT, executionId=STRING), answer=obj("ok grantId sourceIdentity", grantId=STRING, sourceIdentity=OBJECT), seed=True, limit=GRANT_BODY.default),
-    Endpoint("DELETE", "/rendering-write-grants/{grant}", "renderer", revoke_grant, "End a grant.", answer=obj("ok"), seed=True),
+    Endpoint(
+        "GET",
+        "/mvu/resources",
+        "inspector",
+        list_resources,
+        "The records of a session.",
+        query=_SCOPE_QUERY,
+        answer=obj("ok records", records=ARRAY),
+        seed=True,
+    ),
+    Endpoint(
+        "GET",
+        "/mvu/resource",
+        "inspector",
+        read_resource,
+        "One record, current or historical.",
+        query=_ID_QUERY,
+        answer=obj("ok record"),
+        seed=True,
+    ),
+    Endpoint(
+        "GET",
+        "/mvu/history",
+        "inspector",
+        history,
+        "The versions of a resource.",
+        query=_ID_QUERY,
+        answer=obj("ok versions", versions=ARRAY),
+        seed=True,
+    ),
+    Endpoint(
+        "GET",
+        "/mvu/facts",
+        "inspector",
+        facts,
+        "The kept observations of a resource.",
+        query=_ID_QUERY,
+        answer=obj("ok records unavailable maxRecords"),
+        seed=True,
+    ),
+    Endpoint(
+        "POST",
+        "/mvu/update",
+        "inspector",
+        update,
+        "A trusted edit with compare-and-set.",
+        body=obj("id scope content expectedRevision operationId", id=STRING, content=OBJECT),
+        answer=obj("id type content revision scope authority"),
+        seed=True,
+    ),
+    Endpoint(
+        "GET",
+        "/mvu/snapshot",
+        "renderer",
+        snapshot,
+        "The state of a card scope.",
+        query=_SCOPE_QUERY,
+        answer=_SNAPSHOT,
+        seed=True,
+    ),
+    Endpoint(
+        "POST",
+        "/mvu/card-binding",
+        "renderer",
+        create_binding,
+        "Bind a rendered execution to a scope.",
+        body=obj("scope grantId sourceIdentity", "bindingId", grantId=STRING, sourceIdentity=OBJECT, bindingId=STRING),
+        answer=obj("capability snapshot", capability=STRING, snapshot=OBJECT),
+        seed=True,
+    ),
+    Endpoint(
+        "POST",
+        "/mvu/card-write",
+        "renderer",
+        card_write,
+        "Write through a binding.",
+        body=obj(
+            "capability operation value expectedRevision operationId cause",
+            capability=STRING,
+            operation={"enum": ["patch", "replace"]},
+            cause={"enum": ["user-interaction", "interval", "script"]},
+        ),
+        answer=_SNAPSHOT,
+        seed=True,
+    ),
+    Endpoint(
+        "POST",
+        "/mvu/card-binding/revoke",
+        "renderer",
+        revoke_binding,
+        "End a binding.",
+        body=obj("capability", capability=STRING),
+        answer=obj("ok"),
+        seed=True,
+    ),
+    Endpoint(
+        "POST",
+        "/rendering-write-grants",
+        "renderer",
+        grant,
+        "Grant writing to a rendered execution.",
+        body=obj(
+            "source sourceIdentity downloaded enabled",
+            "executionId",
+            source=STRING,
+            sourceIdentity=OBJECT,
+            executionId=STRING,
+        ),
+        answer=obj("ok grantId sourceIdentity", grantId=STRING, sourceIdentity=OBJECT),
+        seed=True,
+        limit=GRANT_BODY.default,
+    ),
+    Endpoint(
+        "DELETE",
+        "/rendering-write-grants/{grant}",
+        "renderer",
+        revoke_grant,
+        "End a grant.",
+        answer=obj("ok"),
+        seed=True,
+    ),
 )
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("POST", "/mvu/apply", "inspector", apply_stateless, "Apply a reply without storing anything.", body=obj("reply", "initvar variables declaration helper userText dialect greeting", reply=STRING, declaration=STRING, helper=STRING, userText=STRING, dialect={"enum": ["strict", "magvarupdate"]}, variables=OBJECT), answer=obj("commands before after changes issues", "interpreterVersion ignored error", commands=ARRAY, changes=ARRAY, issues=ARRAY)),
-    Endpoint("POST", "/mvu/declaration", "inspector", describe_declaration, "What a declaration declares.", body=obj("source", source=STRING), answer=obj("interpreterVersion fields jsonSchema sample warnings", "skipped")),
+    Endpoint(
+        "POST",
+        "/mvu/apply",
+        "inspector",
+        apply_stateless,
+        "Apply a reply without storing anything.",
+        body=obj(
+            "reply",
+            "initvar variables declaration helper userText dialect greeting",
+            reply=STRING,
+            declaration=STRING,
+            helper=STRING,
+            userText=STRING,
+            dialect={"enum": ["strict", "magvarupdate"]},
+            variables=OBJECT,
+        ),
+        answer=obj(
+            "commands before after changes issues",
+            "interpreterVersion ignored error",
+            commands=ARRAY,
+            changes=ARRAY,
+            issues=ARRAY,
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/mvu/declaration",
+        "inspector",
+        describe_declaration,
+        "What a declaration declares.",
+        body=obj("source", source=STRING),
+        answer=obj("interpreterVersion fields jsonSchema sample warnings", "skipped"),
+    ),
 )
