@@ -22,12 +22,14 @@ class Run:
         "frozen",
         "limit",
         "loop_items",
+        "parsers",
         "profile",
         "regexes",
         "restricted",
         "row",
         "steps",
         "string",
+        "unclean",
         "weight",
     )
 
@@ -45,6 +47,8 @@ class Run:
         self.restricted = restricted
         self.frozen: dict[int, Any] = {}
         self.regexes: dict[int, Any] = {}
+        self.unclean = False
+        self.parsers: dict[int, Any] = {}
 
     def charge(self, steps: int) -> None:
         """Count steps; refuse when there are more than the budget."""
