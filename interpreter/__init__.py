@@ -1,5 +1,6 @@
 """Zod declarations: text -> syntax -> schema -> parse(value). Pure: no I/O, imports nothing of ours."""
 
+from interpreter.arithmetic import evaluate_arithmetic
 from interpreter.errors import (
     ERROR_CODES,
     BudgetExceeded,
@@ -32,4 +33,5 @@ __all__ = [
     "clear_cache",
     "compile_declaration",
     "declaration_status",
+    "evaluate_arithmetic",
 ]

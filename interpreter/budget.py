@@ -30,10 +30,11 @@ class Run:
         "steps",
         "string",
         "unclean",
+        "version",
         "weight",
     )
 
-    def __init__(self, profile: str, row: limits.Limit, clock: int | None, *, restricted: bool = False) -> None:
+    def __init__(self, profile: str, row: limits.Limit, clock: int | None, *, version: int = 3) -> None:
         self.profile = profile
         self.row = row
         self.limit = row.under(profile)
@@ -44,7 +45,8 @@ class Run:
         self.clock_reads = 0
         self.string = limits.STRING.under(profile)
         self.loop_items = limits.LOOP_ITEMS.under(profile)
-        self.restricted = restricted
+        self.version = version
+        self.restricted = version < 3
         self.frozen: dict[int, Any] = {}
         self.regexes: dict[int, Any] = {}
         self.unclean = False

@@ -59,6 +59,7 @@ def _object(compiler: ExactCompiler, node: n.ObjectNode) -> Parse:
                 _property(payload, part, key, present, maybe_in, maybe_out)
         if rest is not None:
             rest(payload, source, run)
+        made.pop("__proto__", None)
         reorder(payload, made)
 
     return parse

@@ -118,9 +118,9 @@ def _check(compiler: ExactCompiler, check: n.Check) -> CheckRun:
 # --- scalars -----------------------------------------------------------------------------------------------------
 
 
-def is_container(value: Any) -> bool:
-    """Whether coercion is refused: containers never become numbers or texts (spec/mvu.md §5.5)."""
-    return isinstance(value, (dict, list))
+def refused(run: Run, value: Any) -> bool:
+    """Whether coercion is refused: objects never become numbers or texts, version 1 refuses arrays too."""
+    return isinstance(value, dict) or (isinstance(value, list) and run.version == 1)
 
 
 def _string(_compiler: ExactCompiler, node: n.StringNode) -> Parse:
@@ -129,7 +129,7 @@ def _string(_compiler: ExactCompiler, node: n.StringNode) -> Parse:
     def parse(payload: Payload, run: Run) -> None:
         if isinstance(payload.value, str):
             return
-        if coerce and not is_container(payload.value):
+        if coerce and not refused(run, payload.value):
             payload.value = string_of(payload.value)
             return
         invalid_type(payload, "string", error)
@@ -145,7 +145,7 @@ def _number(_compiler: ExactCompiler, node: n.NumberNode) -> Parse:
         kind = type(value)
         if kind is int:
             return
-        if coerce and kind is not float and not is_container(value):
+        if coerce and kind is not float and not refused(run, value):
             value = payload.value = number_text_to_number(run, value)
             kind = type(value)
         if kind is int or (kind is float and math.isfinite(value)):

@@ -248,10 +248,8 @@ def _success(compiler: ExactCompiler, node: n.SuccessNode) -> Parse:
     inner = compiler.compile(node.inner)
 
     def parse(payload: Payload, run: Run) -> None:
-        part = Payload(payload.value)
-        inner(part, run)
-        payload.value = not part.issues
-        payload.issues = part.issues
+        inner(payload, run)
+        payload.value = not payload.issues
 
     return parse
 

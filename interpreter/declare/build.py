@@ -66,7 +66,7 @@ class _Builder:
         root = self.compiler.expression(root_tree, scope)
         if self.compiler.faults:
             raise refuse(program.source.text, self.compiler.faults)
-        run = Run(self.profile, limits.BUILD_STEPS, None, restricted=self.version < 3)
+        run = Run(self.profile, limits.BUILD_STEPS, None, version=self.version)
         run.steps = self.compiler.cost
         values: list[Any] = [None, run, *([UNSET] * (frame.size - FIRST_SLOT))]
         for slot in frame.var_slots:

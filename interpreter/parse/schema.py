@@ -23,7 +23,7 @@ from interpreter.parse.issue import Issue, make_issue
 from interpreter.parse.memory import Memory
 from interpreter.syntax.program import PINNED, Program, slice_program
 from interpreter.syntax.restricted import restricted_program
-from interpreter.syntax.source import Source, measure, read_source, refuse
+from interpreter.syntax.source import Source, Tree, measure, read_source, refuse, walk
 
 assert _hooks
 
@@ -86,7 +86,7 @@ class CompiledSchema:
         ``written`` applies the schema as written, without the rebuild of the root; ``raw`` keeps JavaScript values
         (undefined, NaN) in the output instead of making it JSON.
         """
-        run = Run(self.profile, limits.PARSE_STEPS, clock, restricted=self.version < 3)
+        run = Run(self.profile, limits.PARSE_STEPS, clock, version=self.version)
         run.frozen = dict(self._declaration.frozen) if self.version < 3 else self._declaration.frozen
         payload = Payload(value)
         try:
@@ -152,6 +152,22 @@ def _compile(source: Source, version: int, profile: str) -> CompiledSchema:
         raise refuse(source.text, [Fault(1, 1, "declaration", failure.message)]) from None
 
 
+def _free_issue(node: Tree) -> bool:
+    """Whether a node is ``addIssue(…)`` with a form that only version 3 takes (spec/mvu.md §5.5)."""
+    if node.type != "CallExpression" or getattr(getattr(node.callee, "property", None), "name", None) != "addIssue":
+        return False
+    issue = node.arguments[0] if len(node.arguments) == 1 else None
+    if issue is None or issue.type != "ObjectExpression":
+        return True
+    for item in issue.properties:
+        name = getattr(getattr(item, "key", None), "name", None) or getattr(getattr(item, "key", None), "value", None)
+        if name not in ("code", "path", "message"):
+            return True
+        if name == "code" and item.value.type == "Literal" and item.value.value != "custom":
+            return True
+    return False
+
+
 def _choose(source: Source, max_version: int, profile: str) -> CompiledSchema:
     """Version 2 where the declaration fits it, else version 3 (spec/mvu.md §0.1, §0.5)."""
     if max_version < 3:
@@ -160,7 +176,7 @@ def _choose(source: Source, max_version: int, profile: str) -> CompiledSchema:
         statement.type == "ImportDeclaration" and str(statement.source.value) != PINNED
         for statement in source.tree.body
     )
-    if foreign or source.warnings:
+    if foreign or source.warnings or any(_free_issue(node) for node in walk(source.tree)):
         return _compile(source, 3, profile)
     try:
         return _compile(source, 2, profile)
