@@ -14,7 +14,17 @@ from interpreter.evaluate.functions import Evaluate
 from interpreter.evaluate.operators import BINARY, describe, iterate, property_key
 from interpreter.evaluate.properties import UNSAFE, delete_member, get_member, has_member, set_member
 from interpreter.evaluate.scope import UNSET, FrameValue, Scope
-from interpreter.evaluate.values import Chain, ErrorValue, Getter, MapValue, Namespace, Native, SetValue, Thrown, type_error
+from interpreter.evaluate.values import (
+    Chain,
+    ErrorValue,
+    Getter,
+    MapValue,
+    Namespace,
+    Native,
+    SetValue,
+    Thrown,
+    type_error,
+)
 from interpreter.javascript import UNDEFINED, truthy
 from interpreter.syntax.source import Tree
 
@@ -142,10 +152,7 @@ def spread_into(run: Any, made: dict[str, Any], value: Any) -> None:
         if any(type(item) is Getter for item in value.values()):
             value = {key: get_member(run, value, key) for key in value}
         made.update(value)
-    elif type(value) is list:
-        run.charge(len(value))
-        made.update((str(index), item) for index, item in enumerate(value))
-    elif isinstance(value, str):
+    elif type(value) is list or isinstance(value, str):
         run.charge(len(value))
         made.update((str(index), item) for index, item in enumerate(value))
     elif not (value is None or value is UNDEFINED or isinstance(value, (bool, int, float, SetValue, MapValue))):

@@ -28,7 +28,9 @@ from interpreter.evaluate.values import (
 )
 from interpreter.javascript import UNDEFINED
 
-UNSAFE = frozenset({"__proto__", "prototype", "constructor", "__defineGetter__", "__defineSetter__", "__lookupGetter__"})
+UNSAFE = frozenset(
+    {"__proto__", "prototype", "constructor", "__defineGetter__", "__defineSetter__", "__lookupGetter__"}
+)
 Method = Callable[[Run, Any, list[Any]], Any]
 
 METHODS: dict[type, dict[str, Method]] = {}

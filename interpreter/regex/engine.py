@@ -238,6 +238,16 @@ class RegExp:
         self.regex = regex
         self.last_index = 0
 
+    @property
+    def source(self) -> str:
+        """The text of the pattern."""
+        return self.regex.source
+
+    @property
+    def flags(self) -> str:
+        """The flags in alphabetical order."""
+        return self.regex.flags
+
     def exec(self, text: str, charge: Charge | None = None) -> RegexMatch | None:
         """``exec``: the next match; moves ``lastIndex`` with the flags ``g`` and ``y``."""
         stateful = self.regex.is_global or self.regex.sticky

@@ -225,6 +225,16 @@ class FiniteRegex:
     _ranges: tuple[tuple[tuple[int, int], ...] | None, ...]
     _followers: tuple[tuple[int, ...], ...]
 
+    @property
+    def source(self) -> str:
+        """The pattern, by the name that a general regular expression has for it."""
+        return self.pattern
+
+    @property
+    def flags(self) -> str:
+        """A finite pattern has no flags."""
+        return ""
+
     def test(self, text: str, charge: Charge | None = None) -> bool:
         """Whether the whole text matches. ``charge`` gets the steps of each unit: states visited and edges tried."""
         units = to_units(text)

@@ -16,14 +16,7 @@ FUNCTIONS = {**ARRAYS, **OBJECTS}
 
 # What a chain made by _() ends with: functions that answer a single value (lodash: "not chainable by default").
 ENDING = frozenset(
-    "add ceil clamp clone cloneDeep defaultTo divide each eachRight endsWith eq escapeRegExp every find findIndex findKey "
-    "findLast findLastIndex findLastKey first floor forEachRight forIn forOwn get gt gte has hasIn head identity includes "
-    "inRange indexOf isArray isArrayLike isBoolean isDate isEmpty isEqual isError isFinite isFunction isInteger isLength "
-    "isMap isMatch isNaN isNil isNull isNumber isObject isObjectLike isPlainObject isRegExp isSafeInteger isSet isString "
-    "isUndefined join last lastIndexOf lowerCase lowerFirst lt lte max maxBy mean meanBy min minBy multiply noop nth pad "
-    "padEnd padStart parseInt pop reduce reduceRight repeat replace result round sample shift size snakeCase some split "
-    "startCase startsWith subtract sum sumBy toFinite toInteger toLower toNumber toString toUpper trim trimEnd trimStart "
-    "truncate upperCase upperFirst camelCase capitalize kebabCase words".split()
+    ["add", "ceil", "clamp", "clone", "cloneDeep", "defaultTo", "divide", "each", "eachRight", "endsWith", "eq", "escapeRegExp", "every", "find", "findIndex", "findKey", "findLast", "findLastIndex", "findLastKey", "first", "floor", "forEachRight", "forIn", "forOwn", "get", "gt", "gte", "has", "hasIn", "head", "identity", "includes", "inRange", "indexOf", "isArray", "isArrayLike", "isBoolean", "isDate", "isEmpty", "isEqual", "isError", "isFinite", "isFunction", "isInteger", "isLength", "isMap", "isMatch", "isNaN", "isNil", "isNull", "isNumber", "isObject", "isObjectLike", "isPlainObject", "isRegExp", "isSafeInteger", "isSet", "isString", "isUndefined", "join", "last", "lastIndexOf", "lowerCase", "lowerFirst", "lt", "lte", "max", "maxBy", "mean", "meanBy", "min", "minBy", "multiply", "noop", "nth", "pad", "padEnd", "padStart", "parseInt", "pop", "reduce", "reduceRight", "repeat", "replace", "result", "round", "sample", "shift", "size", "snakeCase", "some", "split", "startCase", "startsWith", "subtract", "sum", "sumBy", "toFinite", "toInteger", "toLower", "toNumber", "toString", "toUpper", "trim", "trimEnd", "trimStart", "truncate", "upperCase", "upperFirst", "camelCase", "capitalize", "kebabCase", "words"]
 ) - {"each", "eachRight", "forEachRight", "forIn", "forOwn", "split", "words"}
 _ARRAY_METHODS = ("concat", "join", "pop", "push", "shift", "sort", "splice", "unshift", "reverse")
 

@@ -358,7 +358,9 @@ def _zip_object(run: Run, a: Items) -> Any:
 
 @lodash("fromPairs")
 def _from_pairs(run: Run, a: Items) -> Any:
-    return {property_key(run, arg(pair, 0)): arg(pair, 1) for pair in array_of(run, arg(a, 0)) if isinstance(pair, list)}
+    return {
+        property_key(run, arg(pair, 0)): arg(pair, 1) for pair in array_of(run, arg(a, 0)) if isinstance(pair, list)
+    }
 
 
 def _index(value: Any) -> Any:
@@ -509,7 +511,9 @@ def _includes(run: Run, a: Items) -> Any:
         return text(wanted) in collection
     start = int(integer(arg(a, 2)))
     values = values_of(run, collection)
-    return any(js.same_value_zero(value, wanted) for value in values[max(start, -len(values)) if start < 0 else start :])
+    return any(
+        js.same_value_zero(value, wanted) for value in values[max(start, -len(values)) if start < 0 else start :]
+    )
 
 
 @lodash("sample")

@@ -522,7 +522,9 @@ def _cased(join: str, change: Callable[[str, int], str]) -> Function:
     return lambda run, a: join.join(change(word, index) for index, word in enumerate(words(_as_text(arg(a, 0)))))
 
 
-OBJECTS["camelCase"] = _cased("", lambda word, index: word.lower() if index == 0 else word[:1].upper() + word[1:].lower())
+OBJECTS["camelCase"] = _cased(
+    "", lambda word, index: word.lower() if index == 0 else word[:1].upper() + word[1:].lower()
+)
 OBJECTS["snakeCase"] = _cased("_", lambda word, index: word.lower())
 OBJECTS["kebabCase"] = _cased("-", lambda word, index: word.lower())
 OBJECTS["startCase"] = _cased(" ", lambda word, index: word[:1].upper() + word[1:])

@@ -14,7 +14,7 @@ from interpreter.evaluate.properties import methods
 from interpreter.evaluate.regular import local, match_value
 from interpreter.evaluate.values import Iterated, range_error, type_error
 from interpreter.javascript import UNDEFINED
-from interpreter.regex import RegExp, RegexMatch, compile_regex, expand
+from interpreter.regex import RegexMatch, RegExp, compile_regex, expand
 
 Method = Callable[[Run, str, list[Any]], Any]
 
