@@ -80,12 +80,16 @@ MINUTE_CLOCK: Definition = {
 }
 
 
-def world(definitions: dict[str, Definition], *, clock: Definition | None = MINUTE_CLOCK, locale: str = "en-US") -> World:
+def world(
+    definitions: dict[str, Definition], *, clock: Definition | None = MINUTE_CLOCK, locale: str = "en-US"
+) -> World:
     """A world of these dimensions."""
     return World("reed", definitions, locale, clock)
 
 
-def session(definitions: dict[str, Definition], *, clock: Definition | None = MINUTE_CLOCK, locale: str = "en-US") -> State:
+def session(
+    definitions: dict[str, Definition], *, clock: Definition | None = MINUTE_CLOCK, locale: str = "en-US"
+) -> State:
     """A freshly bound session."""
     return bind(State(), world(definitions, clock=clock, locale=locale)).state.clean()
 
