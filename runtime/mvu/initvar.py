@@ -24,7 +24,9 @@ from runtime.values.rows import InnkeeperError
 _OPENING = re.compile(r"\s*<initvar>", re.IGNORECASE)
 _CLOSING = re.compile(r"</initvar>\s*\Z", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(`{3,})[ \t]*([\w+-]*)[^\n`]*\n", re.MULTILINE)
-_TOML_LINE = re.compile(r"[ \t]*(?:\[\[?[ \t]*[\w.\"' -]+\]\]?[ \t]*(?:#.*)?|(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*[\w-]+)*[ \t]*=.*)\r?")
+_TOML_LINE = re.compile(
+    r"[ \t]*(?:\[\[?[ \t]*[\w.\"' -]+\]\]?[ \t]*(?:#.*)?|(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*[\w-]+)*[ \t]*=.*)\r?"
+)
 _BRACKETS = re.compile(r"[\[\]{}]")
 _TAIL = 64
 
