@@ -40,6 +40,10 @@ class EntryLike(Protocol):
     def content(self) -> str: ...
 
 
+# JSON5 may begin with comments; YAML knows neither of their forms.
+_JSON5_START = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*[{\[]")
+
+
 def unwrapped(text: str) -> tuple[str, str, int]:
     """The text inside its wrapper and fence, the fence's language, and the lines cut off before it."""
     start, end = 0, len(text)
@@ -112,7 +116,7 @@ def _readers(body: str, language: str) -> list[Callable[[str], Any]]:
     stripped = body.lstrip()
     if _looks_like_toml(stripped):
         return [read_toml, json5.load, yaml12.load] if stripped[:1] == "[" else [read_toml, yaml12.load]
-    return [json5.load, yaml12.load] if stripped[:1] in ("{", "[") else [yaml12.load]
+    return [json5.load, yaml12.load] if _JSON5_START.match(stripped) else [yaml12.load]
 
 
 def _looks_like_toml(text: str) -> bool:
