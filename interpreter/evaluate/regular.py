@@ -117,13 +117,7 @@ def new_regex(_run: Run, arguments: list[Any]) -> Any:
         raise Thrown(ErrorValue("SyntaxError", error.message)) from None
 
 
-<<<<<<< HEAD
 METHODS[MatchArray] = methods(list)
-methods(RegExp).update(
-    {"test": _test, "exec": _exec, "toString": lambda run, target, arguments: regex_text(target)}
-)
-=======
 methods(RegExp).update({"test": _test, "exec": _exec, "toString": lambda run, target, arguments: regex_text(target)})
->>>>>>> main
 register_reader(RegExp, _read)
 register_text(RegExp, regex_text)
