@@ -249,4 +249,5 @@ def build_envelope(data: dict[str, Any] | None, source: str | None, clock: int) 
 
 def greeting_envelope(variables: Variables, text: str, clock: int) -> Variables:
     """The variables of one greeting: its explicit update blocks applied once (spec/mvu.md §0.11, §4.6)."""
-    return greeting.initialise(text, variables, schema_of(variables), clock=clock)
+    built: Variables = greeting.initialise(text, variables, schema_of(variables), clock=clock)
+    return built
