@@ -10,17 +10,15 @@ from typing import Any
 
 import pytest
 
-from runtime.ledger.contract import Row, Transaction
 from runtime.ledger.sqlite import SqliteLedger
 from runtime.sessions.branches import Branches
 from runtime.sessions.host import SessionHost
-from runtime.sessions.sources import Cut
 from runtime.values.rows import InnkeeperError
 from runtime.world import api
-from runtime.world.ledger_store import HostPorts
 from runtime.world.limits import SNAPSHOT_EVENTS
 from runtime.world.service import WorldSettings
 from runtime.world.source import WorldSource
+from runtime.world.wiring import attach_world
 from tests.world.support import FERRY, files_of
 
 
@@ -47,21 +45,8 @@ def inn_on(path: Path) -> Inn:
     host = SessionHost(ledger, deployment="test", new_id=lambda: f"id-{next(numbers)}", now=lambda: next(numbers))
     branches = Branches(host)
 
-    def branch(tx: Transaction, parent: Row, cut: Cut, child_id: str) -> Row:
-        items = branches._capture(tx, parent, cut)
-        child = branches._create_child(tx, parent, cut, child_id, None)
-        branches._install(tx, parent, child, cut, items)
-        return child
-
-    ports = HostPorts(
-        create=host.insert_session,
-        append=lambda tx, row, events: host._append_all(tx, row, events, []),
-        branch=branch,
-    )
     settings = WorldSettings(lambda: f"seed-{next(numbers)}", lambda: f"world-{next(numbers)}", test_mode=True)
-    world = WorldSource(ledger, ports, settings)
-    host.sources.append(world)
-    return Inn(host, branches, world)
+    return Inn(host, branches, attach_world(ledger, host, branches, settings))
 
 
 @pytest.fixture
