@@ -142,10 +142,14 @@ _ISSUE_KEYS = frozenset({"code", "path", "message"})
 def check_issue(value: Any) -> None:
     """Versions 1 and 2: ``{code?: 'custom', path?, message?}`` only, within bounds (spec/mvu.md §5.5)."""
     if type(value) is not dict or set(value) - _ISSUE_KEYS or value.get("code", "custom") != "custom":
-        raise EvaluationError("MVU_SCHEMA_CODE", "expected addIssue({code?: 'custom', path?, message?}), found another form")
+        raise EvaluationError(
+            "MVU_SCHEMA_CODE", "expected addIssue({code?: 'custom', path?, message?}), found another form"
+        )
     message = value.get("message", "")
     if not isinstance(message, str) or utf16_length(message) > limits.ISSUE_MESSAGE.default:
-        raise EvaluationError("MVU_SCHEMA_CODE", f"expected a message of at most {limits.ISSUE_MESSAGE.default} characters")
+        raise EvaluationError(
+            "MVU_SCHEMA_CODE", f"expected a message of at most {limits.ISSUE_MESSAGE.default} characters"
+        )
     path = value.get("path", [])
     if not isinstance(path, list) or len(path) > limits.ISSUE_PATH.default:
         raise EvaluationError("MVU_SCHEMA_CODE", f"expected a path of at most {limits.ISSUE_PATH.default} parts")

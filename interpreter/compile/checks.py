@@ -340,7 +340,9 @@ def _refine(check: n.Refine) -> CheckRun:
         if truthy(function.call(run, [payload.value])):
             return
         if check.expected is not None:
-            issue = RawIssue("invalid_type", payload.value, {"expected": check.expected}, check.error, None, list(check.path))
+            issue = RawIssue(
+                "invalid_type", payload.value, {"expected": check.expected}, check.error, None, list(check.path)
+            )
         else:
             fields = {} if check.params is None else {"params": check.params}
             issue = RawIssue("custom", payload.value, fields, check.error, not check.abort, list(check.path))

@@ -82,7 +82,7 @@ def _catchall(
 
     def parse(payload: Payload, source: Mapping[str, Any], run: Run) -> None:
         unknown: list[str] = []
-        for key in js_key_order(source.keys()):  # type: ignore[arg-type]
+        for key in js_key_order(source.keys()):
             if key in shape or key == "__proto__":
                 continue
             if strict:

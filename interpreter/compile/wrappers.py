@@ -273,7 +273,9 @@ def catch_value(node: n.CatchNode, payload: Payload, run: Run) -> Any:
     if node.function is None:
         return node.value
     issues = finalize_all(run, payload.issues)
-    context = HostObject({"value": payload.value, "issues": issues, "error": {"issues": issues}, "input": payload.value})
+    context = HostObject(
+        {"value": payload.value, "issues": issues, "error": {"issues": issues}, "input": payload.value}
+    )
     value = node.function.call(run, [context])
     run.unclean = True
     return value

@@ -7,9 +7,9 @@ from typing import Any
 
 from interpreter import limits
 from interpreter.budget import Run
-from interpreter.declare import methods as _methods  # fills the method tables
 from interpreter.declare import nodes as n
 from interpreter.declare.constructors import UNKNOWN, zod_namespace
+from interpreter.declare.methods import PARSERS
 from interpreter.errors import BudgetExceeded, EvaluationError, Fault, InterpreterError
 from interpreter.evaluate.builtins.globals import globals_for
 from interpreter.evaluate.code import Compiler
@@ -22,7 +22,7 @@ from interpreter.regex import RegExp
 from interpreter.syntax.program import Program
 from interpreter.syntax.source import Tree, position, refuse
 
-assert _methods.METHODS
+assert PARSERS is not None  # importing the methods fills the method tables
 
 
 @dataclass(slots=True)
@@ -110,7 +110,9 @@ class _Builder:
             line, column = getattr(error, "place", None) or position(node)
             value = error.value
             message = value.text() if isinstance(value, ErrorValue) else f"threw {describe(value)}"
-            raise refuse(text, [Fault(line, column, "declaration", f"expected a schema, found an error: {message}")]) from None
+            raise refuse(
+                text, [Fault(line, column, "declaration", f"expected a schema, found an error: {message}")]
+            ) from None
         except BudgetExceeded:
             raise
         except EvaluationError as error:
@@ -120,7 +122,9 @@ class _Builder:
             line, column = getattr(error, "place", None) or position(node)
             raise refuse(text, [Fault(line, column, "declaration", error.message, None, error.code)]) from None
         except RecursionError:
-            raise BudgetExceeded(limits.STACK_WEIGHT.name, limits.STACK_WEIGHT.default, limits.STACK_WEIGHT.unit) from None
+            raise BudgetExceeded(
+                limits.STACK_WEIGHT.name, limits.STACK_WEIGHT.default, limits.STACK_WEIGHT.unit
+            ) from None
 
     def _applied(self, value: n.Node) -> n.Node:
         """What the registration helper applies: a direct object is rebuilt as a loose one (spec/mvu.md §5.1, §0.5)."""

@@ -139,7 +139,7 @@ def issue_path(value: Any) -> tuple[str | int, ...]:
     """The path that an author gave to a refinement."""
     if not isinstance(value, list):
         return ()
-    return tuple(part if isinstance(part, (str, int, float)) else str(part) for part in value)
+    return tuple(part if isinstance(part, (str, int)) else js.to_text(part, str) for part in value)
 
 
 def super_refine_check(run: Run, a: Arguments) -> Any:
@@ -349,9 +349,7 @@ def _discriminated(_run: Run, a: Arguments) -> Any:
         raise build_error("expected z.discriminatedUnion(key, [schemas]), found other arguments")
     made = tuple(schema(option, "z.discriminatedUnion") for option in options)
     fallback = truthy(params(arg(a, 2)).get("unionFallback", UNDEFINED))
-    return n.DiscriminatedUnionNode(
-        discriminator=arg(a, 0), options=made, fallback=fallback, error=error_of(arg(a, 2))
-    )
+    return n.DiscriminatedUnionNode(discriminator=arg(a, 0), options=made, fallback=fallback, error=error_of(arg(a, 2)))
 
 
 def _intersection(_run: Run, a: Arguments) -> Any:
@@ -500,8 +498,30 @@ _SIMPLE_KINDS = ("any", "unknown", "never", "null", "undefined", "void", "nan", 
 FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     **{
         name: (name, {})
-        for name in "email url emoji guid uuid nanoid cuid cuid2 ulid xid ksuid ipv4 ipv6 mac cidrv4 cidrv6 base64 "
-        "base64url e164 jwt hostname hex".split()
+        for name in [
+            "email",
+            "url",
+            "emoji",
+            "guid",
+            "uuid",
+            "nanoid",
+            "cuid",
+            "cuid2",
+            "ulid",
+            "xid",
+            "ksuid",
+            "ipv4",
+            "ipv6",
+            "mac",
+            "cidrv4",
+            "cidrv6",
+            "base64",
+            "base64url",
+            "e164",
+            "jwt",
+            "hostname",
+            "hex",
+        ]
     },
     "uuidv4": ("uuid", {"version": "v4"}),
     "uuidv6": ("uuid", {"version": "v6"}),
@@ -596,11 +616,20 @@ SCHEMAS: dict[str, Make] = {
     "keyof": _keyof,
 }
 NEVER_VALUE: dict[str, Any] = {"status": "aborted"}
-_RESTRICTED = "number string boolean any unknown object array record enum literal union".split()
-ISSUE_CODES = (
-    "invalid_type too_big too_small invalid_format not_multiple_of unrecognized_keys invalid_union invalid_key "
-    "invalid_element invalid_value custom"
-).split()
+_RESTRICTED = ["number", "string", "boolean", "any", "unknown", "object", "array", "record", "enum", "literal", "union"]
+ISSUE_CODES = [
+    "invalid_type",
+    "too_big",
+    "too_small",
+    "invalid_format",
+    "not_multiple_of",
+    "unrecognized_keys",
+    "invalid_union",
+    "invalid_key",
+    "invalid_element",
+    "invalid_value",
+    "custom",
+]
 
 
 def _natives(names: dict[str, Make]) -> dict[str, Any]:

@@ -163,8 +163,20 @@ _COMMON: dict[str, Method] = {
 _STRING: dict[str, Method] = {
     **{
         name: check_method(c.CHECKS[name])
-        for name in "regex includes startsWith endsWith length lowercase uppercase trim normalize toLowerCase "
-        "toUpperCase slugify".split()
+        for name in [
+            "regex",
+            "includes",
+            "startsWith",
+            "endsWith",
+            "length",
+            "lowercase",
+            "uppercase",
+            "trim",
+            "normalize",
+            "toLowerCase",
+            "toUpperCase",
+            "slugify",
+        ]
     },
     "min": check_method(c.CHECKS["minLength"]),
     "max": check_method(c.CHECKS["maxLength"]),
@@ -173,7 +185,10 @@ _STRING: dict[str, Method] = {
     **{name: check_method(c.format_check(name)) for name in c.ISO_FORMATS},
 }
 _NUMBER: dict[str, Method] = {
-    **{name: check_method(c.CHECKS[name]) for name in "gt gte lt lte positive negative nonpositive nonnegative".split()},
+    **{
+        name: check_method(c.CHECKS[name])
+        for name in ["gt", "gte", "lt", "lte", "positive", "negative", "nonpositive", "nonnegative"]
+    },
     "min": check_method(c.CHECKS["gte"]),
     "max": check_method(c.CHECKS["lte"]),
     "multipleOf": check_method(c.multiple_of),
@@ -206,7 +221,11 @@ def _bounded(method: Method, *, length: bool) -> Method:
     def checked(run: Run, node: Any, a: Arguments) -> Any:
         value = arg(a, 0)
         if run.restricted:
-            good = js.is_safe_integer(value) and value >= 0 if length else js.is_number(value) and abs(value) < float("inf")
+            good = (
+                js.is_safe_integer(value) and value >= 0
+                if length
+                else js.is_number(value) and abs(value) < float("inf")
+            )
             if not good:
                 wanted = "a non-negative integer" if length else "a finite number"
                 raise build_error(f"expected {wanted} as a bound, found {describe(value)}")
@@ -262,7 +281,9 @@ def _merge(run: Run, node: Any, a: Arguments) -> Any:
     if not isinstance(other, n.ObjectNode):
         raise build_error(f"expected an object schema to merge, found {describe(other)}")
     if node.checks:
-        raise build_error(".merge() cannot be used on object schemas containing refinements. Use .safeExtend() instead.")
+        raise build_error(
+            ".merge() cannot be used on object schemas containing refinements. Use .safeExtend() instead."
+        )
     run.charge(len(node.shape) + len(other.shape))
     merged = _shape({**node.shape, **other.shape})
     return replace(node, shape=merged, catchall=other.catchall, checks=other.checks)
@@ -368,7 +389,7 @@ _BY_CLASS: dict[type, dict[str, Method]] = {
     n.EnumNode: {"extract": _enum_part(True), "exclude": _enum_part(False)},
     n.TupleNode: {"rest": _rest},
     n.LazyNode: {"unwrap": lambda run, node, a: node.resolve()},
-    **{kind: _WRAPPER for kind in n.WrapperNode.__subclasses__()},
+    **dict.fromkeys(n.WrapperNode.__subclasses__(), _WRAPPER),
 }
 
 

@@ -31,7 +31,7 @@ def _parse(run: Run, node: n.Node, value: Any) -> Payload:
 def _zod_error(issues: list[dict[str, Any]]) -> ErrorValue:
     from interpreter.javascript import js_json_text
 
-    message = js_json_text(issues, "  ", lambda other: str(other))
+    message = js_json_text(issues, "  ", str)
     return ErrorValue("ZodError", message, {"issues": issues})
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from interpreter.compile.payload import RawIssue, finalize
 from interpreter.budget import Run
+from interpreter.compile.payload import RawIssue, finalize
 from interpreter.javascript import UNDEFINED
 from interpreter.messages import Language, issue_message, received_type
 

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from interpreter import limits
 from interpreter.budget import Run
@@ -98,12 +98,14 @@ class CompiledSchema:
         except Thrown as error:
             raise thrown(error) from None
         except RecursionError:
-            raise BudgetExceeded(limits.STACK_WEIGHT.name, limits.STACK_WEIGHT.default, limits.STACK_WEIGHT.unit) from None
+            raise BudgetExceeded(
+                limits.STACK_WEIGHT.name, limits.STACK_WEIGHT.default, limits.STACK_WEIGHT.unit
+            ) from None
 
     def _output(self, run: Run, value: Any) -> Any:
         return clean_json(value) if run.unclean or not isinstance(value, (dict, list)) else value
 
-    def json_schema(self, io: str = "output") -> dict[str, Any]:
+    def json_schema(self, io: Literal["output", "input"] = "output") -> dict[str, Any]:
         """The JSON Schema (draft 2020-12) of the output or of the input."""
         from interpreter.jsonschema import json_schema
 
@@ -111,9 +113,9 @@ class CompiledSchema:
 
     def fields(self) -> Any:
         """Path, type, constraints and description of every field."""
-        from interpreter.fields import fields
+        from interpreter.fields import schema_fields
 
-        return fields(self.root)
+        return schema_fields(self.root)
 
 
 def thrown(error: Thrown) -> EvaluationError:
@@ -122,7 +124,9 @@ def thrown(error: Thrown) -> EvaluationError:
     message = value.text() if isinstance(value, ErrorValue) else f"threw {describe(value)}"
     place = getattr(error, "place", None)
     where = f" (line {place[0]}, column {place[1]})" if place else ""
-    return EvaluationError("MVU_SCHEMA_CODE", f"expected the declaration's functions to succeed, found {message}{where}")
+    return EvaluationError(
+        "MVU_SCHEMA_CODE", f"expected the declaration's functions to succeed, found {message}{where}"
+    )
 
 
 # --- compiling -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from interpreter.syntax.program import REGISTER
 
 _IMPORT = re.compile(r"""\bimport\s*(?:\(\s*)?(?:[^'"();]*?\bfrom\s*)?(['"])(https?://[^'"\s]+)\1""")
 _HELPER = re.compile(r"/mvu_zod(?:\.min)?\.js(?:$|[?#])")
-_ZOD_CALL = re.compile(r"(?<![\w$.])z\s*\.\s*(?:object|record|looseObject|strictObject|intersection|union|array|coerce)\b")
+_ZOD_CALL = re.compile(
+    r"(?<![\w$.])z\s*\.\s*(?:object|record|looseObject|strictObject|intersection|union|array|coerce)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)

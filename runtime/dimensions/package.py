@@ -17,7 +17,7 @@ from runtime.dimensions.binding import World
 from runtime.dimensions.declaration import check_table, warnings
 from runtime.dimensions.domain import check_identifier
 from runtime.dimensions.errors import DimensionError
-from runtime.dimensions.issues import Issue, Path
+from runtime.dimensions.issues import Path
 from runtime.dimensions.localise import read_tag
 from runtime.dimensions.overlay import Overlay, inline_text_maps
 from runtime.dimensions.turn import PROTECTED
@@ -314,4 +314,3 @@ def check_world(path: FilePath) -> list[Finding]:
     reader = _Reader(_clean_files(read_directory(path)), strict=True)
     reader.read()
     return reader.findings
-

@@ -217,6 +217,11 @@ def validate_edit(normalised: Variables, clock: int) -> Variables:
     return found
 
 
+def normalise_fresh(content: dict[str, Any]) -> Variables:
+    """An envelope whose values were parsed by its declaration already: normalised, not parsed again."""
+    return envelope.normalise(content)
+
+
 def served(variables: Mapping[str, Any], before: Mapping[str, Any] | None) -> Variables:
     """The envelope as readers see it; ``before`` is the content that the last update started from (design §12)."""
     changes = [] if before is None else diff(before.get("stat_data"), variables.get("stat_data"))

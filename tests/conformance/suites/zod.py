@@ -111,7 +111,9 @@ def compare_issues(expected: list[dict[str, Any]], found: list[dict[str, Any]]) 
 
 def _compare_fields(expected: dict[str, Any], found: dict[str, Any]) -> str | None:
     for key, value in expected.items():
-        if key in ("code", "path") or (key in _LOOSE_FIELDS and not (key == "message" and expected["code"] == "custom")):
+        if key in ("code", "path") or (
+            key in _LOOSE_FIELDS and not (key == "message" and expected["code"] == "custom")
+        ):
             continue
         if key == "errors":
             lists = found.get("errors")
@@ -130,7 +132,9 @@ def _compare_fields(expected: dict[str, Any], found: dict[str, Any]) -> str | No
     return None
 
 
-def compare(schema: CompiledSchema | DeclarationError, recorded: dict[str, Any], value: Any, clock: Any, written: bool) -> str | None:
+def compare(
+    schema: CompiledSchema | DeclarationError, recorded: dict[str, Any], value: Any, clock: Any, written: bool
+) -> str | None:
     """None where the parse has the recorded outcome."""
     if isinstance(schema, DeclarationError):
         return None if "threw" in recorded else f"the declaration is refused: {schema.message}"
@@ -182,7 +186,9 @@ def cases(entry: dict[str, Any], options: Options) -> Iterable[Case]:
         return
     clock = entry.get("clock")
     for index, recorded in enumerate(entry["cases"], 1):
-        value = parse_json(recorded["input_json"]) if "input_json" in recorded else decode(recorded.get("input", UNDEFINED))
+        value = (
+            parse_json(recorded["input_json"]) if "input_json" in recorded else decode(recorded.get("input", UNDEFINED))
+        )
         name = f"{entry['id']}/{index}"
         skip = None
         if compare(schema, recorded, value, clock, True) and _refusal_is_right(entry, schema, value, clock):
@@ -193,6 +199,12 @@ def cases(entry: dict[str, Any], options: Options) -> Iterable[Case]:
 
 
 def _case(
-    name: str, schema: CompiledSchema | DeclarationError, recorded: Any, value: Any, clock: Any, written: bool, skip: str | None
+    name: str,
+    schema: CompiledSchema | DeclarationError,
+    recorded: Any,
+    value: Any,
+    clock: Any,
+    written: bool,
+    skip: str | None,
 ) -> Case:
     return Case(name, lambda: compare(schema, recorded, value, clock, written), skip)
