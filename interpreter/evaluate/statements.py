@@ -9,7 +9,6 @@ from interpreter.errors import BudgetExceeded, EvaluationError
 from interpreter.evaluate.code import Compiler, Jump, exported
 from interpreter.evaluate.functions import Evaluate
 from interpreter.evaluate.operators import describe, iterate
-from interpreter.evaluate.properties import get_member
 from interpreter.evaluate.scope import FIRST_SLOT, UNSET, Frame, FrameValue, Scope
 from interpreter.evaluate.values import Thrown
 from interpreter.javascript import UNDEFINED, js_key_order, strict_equal, truthy

@@ -15,11 +15,11 @@ from interpreter import errors as interpreter_errors
 from runtime.mvu import envelope
 from runtime.mvu.commands.model import Command, Ignored
 from runtime.mvu.creating import CreatingRules
-from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.errors import DIAGNOSTIC_CODES, Refused, fatal, refuse_schema
 from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
-from runtime.mvu.weigh import Weight, change
+from runtime.mvu.steps import Edit, Hint, no_hint
+from runtime.mvu.weigh import Weight, change, weigh
 from runtime.values.patch import Change, diff
 from runtime.values.rows import InnkeeperError
 
@@ -188,7 +188,7 @@ class _Batch:
 
     def _exactly(self, root: Any) -> Weight:
         """The totals seem too large: measure instead of bounding, and refuse what is too large indeed."""
-        weight = Weight(*envelope.weigh(root, 1))
+        weight = Weight(*weigh(root, 1))
         if envelope.exceeds(weight, self.rest):
             raise envelope.over_budget(2 * weight.charge + self.rest.charge, 2 * weight.nodes + self.rest.nodes)
         return weight
@@ -232,8 +232,11 @@ def apply_commands(
     result["schema"] = batch.meta
     result["update_diagnostics"] = diagnostics
     changes = tuple(diff(before, batch.root))
-    if envelope.exceeds(batch.weight, batch.rest, envelope.delta_weight(changes)):
-        envelope.check_budget(result, changes)
+    if envelope.exceeds(batch.weight, batch.rest, weigh(diagnostics)):
+        try:
+            envelope.check_budget(result)
+        except InnkeeperError as error:
+            raise ApplyError(error, tuple(receipts)) from error
     return Applied(result, tuple(diagnostics), tuple(receipts), changes)
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from interpreter.javascript import js_number_text
 from runtime.mvu.commands.model import Command
+from runtime.mvu.errors import fatal, refuse_schema
+from runtime.mvu.metadata import Node, type_name
+from runtime.mvu.native import without
 from runtime.mvu.steps import (
     Edit,
     Hint,
@@ -20,9 +23,6 @@ from runtime.mvu.steps import (
     sum_of,
     swap,
 )
-from runtime.mvu.errors import fatal, refuse_schema
-from runtime.mvu.metadata import Node, type_name
-from runtime.mvu.native import without
 from runtime.mvu.weigh import NOTHING, Weight, change
 from runtime.values.copying import MISSING, child, index_of
 from runtime.values.limits import PATH_PARTS

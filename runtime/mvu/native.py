@@ -8,6 +8,8 @@ from typing import Any
 from interpreter.javascript import to_number
 from runtime.mvu import metadata
 from runtime.mvu.commands.model import Command
+from runtime.mvu.errors import fatal, refuse_schema
+from runtime.mvu.metadata import FREE, Node, Zone
 from runtime.mvu.steps import (
     Edit,
     Hint,
@@ -24,8 +26,6 @@ from runtime.mvu.steps import (
     swap,
     templated,
 )
-from runtime.mvu.errors import fatal, refuse_schema
-from runtime.mvu.metadata import FREE, Node, Zone
 from runtime.values.copying import MISSING, child
 from runtime.values.numbers import normal_number
 from runtime.values.paths import pointer_text

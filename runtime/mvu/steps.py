@@ -13,7 +13,7 @@ from runtime.mvu.errors import Refused, fatal, refuse_missing, refuse_schema
 from runtime.mvu.limits import MERGE_DEPTH
 from runtime.mvu.metadata import Node
 from runtime.mvu.weigh import Weight, entry, weigh
-from runtime.values.copying import MISSING, child, index_of, with_child
+from runtime.values.copying import child, index_of, with_child
 from runtime.values.equal import json_equal
 from runtime.values.numbers import normal_number
 from runtime.values.paths import pointer_text
@@ -117,12 +117,16 @@ def insert_index(items: list[Any], key: Any) -> int:
     return index
 
 
+def _index_number(number: float) -> int:
+    return index_of(int(number) if float(number).is_integer() else str(number))
+
+
 def element_to_delete(container: Any, target: Any, path: tuple[str, ...]) -> str:
     """The key or index that the second argument of ``delete`` names."""
     number = isinstance(target, int | float) and not isinstance(target, bool)
     if isinstance(container, list):
         if number:
-            index = index_of(normal_number(target)) if float(target).is_integer() else index_of(str(target))
+            index = _index_number(target)
             if index < len(container):
                 return str(index)
         else:
@@ -131,7 +135,7 @@ def element_to_delete(container: Any, target: Any, path: tuple[str, ...]) -> str
                     return str(position)
     elif isinstance(container, dict):
         if number:
-            index = index_of(normal_number(target)) if float(target).is_integer() else index_of(str(target))
+            index = _index_number(target)
             keys = list(js_key_order(container.keys()))
             if index < len(keys):
                 return keys[index]

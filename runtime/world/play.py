@@ -7,6 +7,7 @@ the context and the receipts and may only tell.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -195,7 +196,9 @@ def receipt_text(receipt: Mapping[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(_short(item) for item in value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _shown(answer: Mapping[str, Any]) -> str:

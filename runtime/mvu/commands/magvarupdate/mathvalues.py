@@ -12,8 +12,8 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from interpreter.javascript import divide, js_number, js_number_text, js_round, multiply, power, to_int32
 from interpreter.javascript import add_numbers as js_add
+from interpreter.javascript import divide, js_number, js_number_text, js_round, multiply, power, to_int32
 from interpreter.javascript import subtract as js_subtract
 from runtime.mvu.commands.magvarupdate.values import is_number
 
@@ -287,6 +287,13 @@ def bits(operator: str, left: Any, right: Any) -> Any:
     return to_int32({"&": x & y, "|": x | y, "<<": x << shift, ">>": x >> shift}[operator])
 
 
+def _total(values: list[float]) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
 # Functions that are called bare or through ``math.``.
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "abs": _abs,
@@ -323,7 +330,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "hypot": _over(lambda values: math.hypot(*values)),
     "max": _over(_pick(max)),
     "min": _over(_pick(min)),
-    "sum": _over(lambda values: _total(values)),
+    "sum": _over(_total),
     "prod": _over(math.prod),
     "mean": _over(lambda values: _total(values) / len(values)),
     "median": _over(statistics.median),
@@ -351,13 +358,6 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "acosh": _real(math.acosh, cmath.acosh),
     "atanh": _real(math.atanh, cmath.atanh),
 }
-
-
-def _total(values: list[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
 
 
 def _reals(call: Callable[..., float]) -> Any:

@@ -97,7 +97,8 @@ def _plain_scalar(value: Any) -> bool:
     return value is None or isinstance(value, bool | str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _needs_cleaning(value: Any) -> bool:
+def is_exotic(value: Any) -> bool:
+    """Whether a value holds anything that JSON cannot."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -117,7 +118,7 @@ def as_json(value: Any) -> tuple[Any, bool]:
 
     A value that is JSON already comes back itself. The depth of ``value`` must have been bounded before.
     """
-    if not _needs_cleaning(value):
+    if not is_exotic(value):
         return value, False
     return _cleaned(value), True
 
