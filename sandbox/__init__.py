@@ -1,8 +1,13 @@
 """Run a card helper in QuickJS under limits, inside a child process. Imports nothing of ours."""
 
+from typing import TYPE_CHECKING
+
 from sandbox.calls import HelperCall, HelperResult, Sandbox
 from sandbox.errors import ERRORS, ErrorCode, SandboxError
 from sandbox.limits import DEFAULT_BUDGET, LIMITS, Budget, Limit
+
+if TYPE_CHECKING:
+    from sandbox.process import ProcessSandbox
 
 __all__ = [
     "DEFAULT_BUDGET",

@@ -59,7 +59,9 @@ def open_context(config: Config) -> Context:
         ) from None
     token, _ = load_host_token(config.data_dir, config.host_token)
     configured = config.section("mvu", "resources") or []
-    runtime = open_runtime(config.data_dir / "innkeeper.sqlite", configured=configured)
+    runtime = open_runtime(
+        config.data_dir / "innkeeper.sqlite", configured=configured, packs_dir=config.packs_dir, test_mode=config.test_mode
+    )
     server = config.section("server") or {}
     security = Security(
         token,

@@ -29,6 +29,7 @@ from interpreter.javascript import UNDEFINED, truthy
 from interpreter.syntax.source import Tree
 
 _MISSING = object()
+_DATA = (bool, int, float, str, dict, list, Getter)
 SHORT = object()  # what an optional chain answers inside when it stopped
 
 
@@ -197,9 +198,10 @@ def _object(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
                 spread_into(frame[1], made, value(frame))
                 continue
             key = name if isinstance(name, str) else property_key(frame[1], name(frame))
-            if key == "__proto__":
+            item = Getter(value(frame)) if kind == "get" else value(frame)
+            if key == "__proto__" and (isinstance(item, _DATA) or item is None or item is UNDEFINED):
                 raise EvaluationError("MVU_PATH", "expected a safe key, found __proto__")
-            made[key] = Getter(value(frame)) if kind == "get" else value(frame)
+            made[key] = item
         return made
 
     return run

@@ -147,6 +147,8 @@ def _opaque_member(run: Run, target: Any, name: str) -> Any:
         if isinstance(target, Native) and name == "name":
             return target.name
         raise EvaluationError("MVU_SCHEMA_CODE", f"expected a supported built-in, found {target.name}.{name}")
+    if isinstance(target, list):
+        return _array_member(run, target, name)
     if isinstance(target, HostObject):
         return target.members.get(name, UNDEFINED)
     if isinstance(target, ErrorValue):

@@ -16,7 +16,37 @@ REGISTER = "registerMvuSchema"
 PINNED = "https://testingcf.jsdelivr.net/gh/StageDog/tavern_resource/dist/util/mvu_zod.js"
 FUNCTIONS = frozenset({"ArrowFunctionExpression", "FunctionExpression", "FunctionDeclaration"})
 MUTATORS = frozenset(
-    ["push", "pop", "shift", "unshift", "splice", "sort", "reverse", "fill", "copyWithin", "set", "add", "delete", "clear", "assign", "merge", "defaults", "defaultsDeep", "extend", "assignIn", "mergeWith", "unset", "update", "pull", "pullAll", "pullAt", "remove", "defineProperty", "setWith", "assignWith"]
+    [
+        "push",
+        "pop",
+        "shift",
+        "unshift",
+        "splice",
+        "sort",
+        "reverse",
+        "fill",
+        "copyWithin",
+        "set",
+        "add",
+        "delete",
+        "clear",
+        "assign",
+        "merge",
+        "defaults",
+        "defaultsDeep",
+        "extend",
+        "assignIn",
+        "mergeWith",
+        "unset",
+        "update",
+        "pull",
+        "pullAll",
+        "pullAt",
+        "remove",
+        "defineProperty",
+        "setWith",
+        "assignWith",
+    ]
 )
 
 

@@ -11,11 +11,71 @@ from interpreter.syntax.program import PINNED, REGISTER, Program
 from interpreter.syntax.source import Source, Tree, fault_at, refuse, walk
 
 NODES = frozenset(
-    ["Program", "ImportDeclaration", "ImportSpecifier", "ExportNamedDeclaration", "VariableDeclaration", "VariableDeclarator", "Identifier", "Literal", "ArrayExpression", "ObjectExpression", "Property", "SpreadElement", "MemberExpression", "ChainExpression", "ArrowFunctionExpression", "FunctionExpression", "AssignmentPattern", "ForOfStatement", "CallExpression", "BinaryExpression", "LogicalExpression", "ConditionalExpression", "UnaryExpression", "AssignmentExpression", "BlockStatement", "ReturnStatement", "IfStatement", "ExpressionStatement"]
+    [
+        "Program",
+        "ImportDeclaration",
+        "ImportSpecifier",
+        "ExportNamedDeclaration",
+        "VariableDeclaration",
+        "VariableDeclarator",
+        "Identifier",
+        "Literal",
+        "ArrayExpression",
+        "ObjectExpression",
+        "Property",
+        "SpreadElement",
+        "MemberExpression",
+        "ChainExpression",
+        "ArrowFunctionExpression",
+        "FunctionExpression",
+        "AssignmentPattern",
+        "ForOfStatement",
+        "CallExpression",
+        "BinaryExpression",
+        "LogicalExpression",
+        "ConditionalExpression",
+        "UnaryExpression",
+        "AssignmentExpression",
+        "BlockStatement",
+        "ReturnStatement",
+        "IfStatement",
+        "ExpressionStatement",
+    ]
 )
-MATH = frozenset(["abs", "ceil", "floor", "round", "sqrt", "pow", "min", "max", "trunc", "log", "exp", "sin", "cos", "tan"])
+MATH = frozenset(
+    ["abs", "ceil", "floor", "round", "sqrt", "pow", "min", "max", "trunc", "log", "exp", "sin", "cos", "tan"]
+)
 METHODS = frozenset(
-    ["number", "string", "boolean", "any", "unknown", "object", "array", "record", "enum", "literal", "union", "describe", "prefault", "default", "optional", "nullable", "passthrough", "strict", "strip", "min", "max", "int", "or", "transform", "superRefine", "regex", "addIssue", "clamp"]
+    [
+        "number",
+        "string",
+        "boolean",
+        "any",
+        "unknown",
+        "object",
+        "array",
+        "record",
+        "enum",
+        "literal",
+        "union",
+        "describe",
+        "prefault",
+        "default",
+        "optional",
+        "nullable",
+        "passthrough",
+        "strict",
+        "strip",
+        "min",
+        "max",
+        "int",
+        "or",
+        "transform",
+        "superRefine",
+        "regex",
+        "addIssue",
+        "clamp",
+    ]
 )
 UNSAFE_KEYS = frozenset({"__proto__", "prototype", "constructor"})
 _UNARY = frozenset({"!", "+", "-"})

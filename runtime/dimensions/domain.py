@@ -147,6 +147,17 @@ def freeze_turn(state: State, turn_id: str) -> State:
     return state.with_frozen(check_identifier(turn_id, "turnId"))
 
 
+def restart_turn(state: State, turn_id: str) -> State:
+    """Freeze a turn's base from what stands now, also when a turn of this id was begun before (swipe, retry)."""
+    if state.provider is None:
+        return state
+    if turn_id in state.frozen:
+        # The bases after a dropped one were stored as differences from it, so all of them are written anew.
+        kept = {turn: base for turn, base in state.frozen.items() if turn != turn_id}
+        state = state.touched({f"frozen/{turn}" for turn in state.frozen}, frozen=kept)
+    return state.with_frozen(check_identifier(turn_id, "turnId"))
+
+
 def register_narrative(
     state: State, result_id: str, turn_id: str, *, text: str | None = None, turn_number: int | None = None
 ) -> Result:

@@ -238,8 +238,11 @@ def apply_commands(
     result["schema"] = batch.meta
     result["update_diagnostics"] = diagnostics
     changes = tuple(diff(before, batch.root))
-    if envelope.exceeds(batch.weight, batch.rest, envelope.delta_weight(changes)):
-        envelope.check_budget(result, changes)
+    if envelope.exceeds(batch.weight, batch.rest, weigh(diagnostics)):
+        try:
+            envelope.check_budget(result)
+        except InnkeeperError as error:
+            raise ApplyError(error, tuple(receipts)) from error
     return Applied(result, tuple(diagnostics), tuple(receipts), changes)
 
 

@@ -217,6 +217,11 @@ def validate_edit(normalised: Variables, clock: int) -> Variables:
     return found
 
 
+def normalise_fresh(content: dict[str, Any]) -> Variables:
+    """An envelope whose values were parsed by its declaration already: normalised, not parsed again."""
+    return envelope.normalise(content)
+
+
 def served(variables: Mapping[str, Any], before: Mapping[str, Any] | None) -> Variables:
     """The envelope as readers see it; ``before`` is the content that the last update started from (design §12)."""
     changes = [] if before is None else diff(before.get("stat_data"), variables.get("stat_data"))
@@ -249,4 +254,5 @@ def build_envelope(data: dict[str, Any] | None, source: str | None, clock: int) 
 
 def greeting_envelope(variables: Variables, text: str, clock: int) -> Variables:
     """The variables of one greeting: its explicit update blocks applied once (spec/mvu.md §0.11, §4.6)."""
-    return greeting.initialise(text, variables, schema_of(variables), clock=clock)
+    built: Variables = greeting.initialise(text, variables, schema_of(variables), clock=clock)
+    return built

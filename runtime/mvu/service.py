@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.ledger.contract import Ledger, Row, Transaction
+from runtime.ledger.tables import RESOURCES
 from runtime.mvu import engine, prompts, records, resources, seeds
 from runtime.mvu.bindings import Bindings
 from runtime.mvu.cards import CardShelf
-from runtime.mvu.configured import install_configured
+from runtime.mvu.configured import allocate_explicit, install_configured
 from runtime.mvu.edits import Edits
 from runtime.mvu.facts import Facts
 from runtime.mvu.grants import RenderingGrants
@@ -22,14 +23,20 @@ from runtime.mvu.instances import Instances
 from runtime.mvu.policy import Handler, UsagePolicy, validate_config
 from runtime.mvu.processors import Processors
 from runtime.mvu.scopes import CardScope, Evidence, TraceScope, find_evidence, read_card_scope, read_trace_scope
+from runtime.mvu.service_limits import FACT_RECORDS
 from runtime.mvu.snapshot import snapshot
 from runtime.sessions import store
 from runtime.sessions.events import Event
 from runtime.sessions.host import SessionHost
+from runtime.sessions.operations import check_operation_id, once
 from runtime.sessions.sources import Cut, EndedTurn, Receipt
+from runtime.values.canonical import sha
 from runtime.values.rows import InnkeeperError
 from sandbox import Sandbox
 
+Records = list[dict[str, Any]]
+Receipts = list[Receipt]
+EndedTurns = list[EndedTurn]
 Signal = Callable[[], bool]
 """Answers ``True`` once the caller has given up; asked right before a commit."""
 
@@ -101,7 +108,7 @@ class MvuService:
         self._allocate_explicit(tx, session)
         self.instances.checkpoint(tx, session, start)
 
-    def turn_ended(self, tx: Transaction, session: Row, ended: EndedTurn, prepared: Prepared) -> list[Receipt]:
+    def turn_ended(self, tx: Transaction, session: Row, ended: EndedTurn, prepared: Prepared) -> Receipts:
         """Apply the turn's reply."""
         return self._ingest.turn_ended(tx, session, ended, prepared)
 
@@ -159,15 +166,13 @@ class MvuService:
                 "MVU_SEED_REQUIRED", f"session {session['id']!r} was forked without a seed: capture and install one"
             )
 
-    def list(self, scope: object = None, signal: Signal | None = None) -> list[dict[str, Any]]:
+    def list(self, scope: object = None, signal: Signal | None = None) -> Records:
         """The records that a scope may read; ``{}`` or authority only: all of the deployment."""
         wanted = read_trace_scope(scope or {}, need_session=False)
 
-        def job(tx: Transaction) -> list[dict[str, Any]]:
+        def job(tx: Transaction) -> Records:
             session = self._session(tx, wanted)
             if session is None:
-                from runtime.ledger.tables import RESOURCES
-
                 rows = tx.select(RESOURCES, order=("id",))
             else:
                 self._require_seed(tx, session)
@@ -188,11 +193,11 @@ class MvuService:
 
         return self.ledger.read(job)
 
-    def history(self, resource_id: object, scope: object, *, include_before: bool = False) -> list[dict[str, Any]]:
+    def history(self, resource_id: object, scope: object, *, include_before: bool = False) -> Records:
         """The versions of a resource that a session can see."""
         wanted = read_trace_scope(scope or {}, need_session=False)
 
-        def job(tx: Transaction) -> list[dict[str, Any]]:
+        def job(tx: Transaction) -> Records:
             resource, session = self._bound(tx, resource_id, wanted)
             return [] if resource is None else records.history(tx, resource, session, include_before=include_before)
 
@@ -200,8 +205,6 @@ class MvuService:
 
     def facts(self, resource_id: object, scope: object) -> dict[str, Any]:
         """``{records, unavailable, maxRecords}`` of one resource in one session."""
-        from runtime.mvu.service_limits import FACT_RECORDS
-
         wanted = read_trace_scope(scope)
 
         def job(tx: Transaction) -> dict[str, Any]:
@@ -292,8 +295,6 @@ class MvuService:
 
     def reset_greeting(self, session_id: str, operation_id: str) -> dict[str, Any]:
         """Build the values of the current greeting anew; ``MVU_READ_ONLY`` after the first turn (spec/mvu.md §0.11)."""
-        from runtime.sessions.operations import check_operation_id, once
-
         check_operation_id(operation_id)
 
         def job(tx: Transaction) -> dict[str, Any]:
@@ -316,21 +317,19 @@ class MvuService:
 
     def apply_reply(self, session_id: str, message_id: str, operation_id: str) -> dict[str, Any]:
         """Apply a stored reply again that had failed and was retryable (spec/mvu.md §0.13)."""
-        from runtime.sessions.operations import check_operation_id
-
         check_operation_id(operation_id)
         receipts = self.ingest(session_id, message_id=message_id)
         return {"messageId": message_id, "receipts": receipts}
 
-    def ingest(self, session_id: str, *, message_id: str | None = None) -> list[Receipt]:
+    def ingest(self, session_id: str, *, message_id: str | None = None) -> Receipts:
         """Apply every completed reply that no version stands for; replies that were applied answer their receipt."""
         pending = self.ledger.read(lambda tx: self._completed(tx, session_id, message_id))
-        receipts: list[Receipt] = []
+        receipts: Receipts = []
         for ended in pending:
             assert ended.reply is not None
             prepared = self.prepare(session_id, [(ended.turn, ended.reply, ended.user_text)])
 
-            def job(tx: Transaction, ended: EndedTurn = ended, prepared: Prepared = prepared) -> list[Receipt]:
+            def job(tx: Transaction, ended: EndedTurn = ended, prepared: Prepared = prepared) -> Receipts:
                 session = store.session_row(tx, session_id)
                 found = self._ingest.turn_ended(tx, session, ended, prepared)
                 if self.sessions is not None:
@@ -340,9 +339,9 @@ class MvuService:
             receipts.extend(self._write(job, None))
         return receipts
 
-    def _completed(self, tx: Transaction, session_id: str, message_id: str | None) -> list[EndedTurn]:
+    def _completed(self, tx: Transaction, session_id: str, message_id: str | None) -> EndedTurns:
         session = store.session_row(tx, session_id)
-        found: list[EndedTurn] = []
+        found: EndedTurns = []
         for event in store.read_events(tx, session, session["inherited"]):
             if event.type != "turn/end" or event.reason != "completed":
                 continue
@@ -413,8 +412,6 @@ class MvuService:
         self._write(job, None)
 
     def _allocate_explicit(self, tx: Transaction, session: Row) -> None:
-        from runtime.mvu.configured import allocate_explicit
-
         allocate_explicit(tx, self.instances, session)
 
     # -- snapshots and card writes ------------------------------------------------------------------------------------
@@ -461,19 +458,17 @@ class MvuService:
 
     def resolve_request(
         self, session_id: str, *, preview: bool = False, turn: int | None = None, step: int | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> Records:
         """The state blocks of a request: one per enabled resource, each with its diagnostics (spec/mvu.md §10)."""
 
-        def job(tx: Transaction) -> list[dict[str, Any]]:
+        def job(tx: Transaction) -> Records:
             session = store.session_row(tx, session_id)
             self._require_seed(tx, session)
             return self._blocks(tx, session, preview, turn, step)
 
         return self.ledger.read(job)
 
-    def _blocks(
-        self, tx: Transaction, session: Row, preview: bool, turn: int | None, step: int | None
-    ) -> list[dict[str, Any]]:
+    def _blocks(self, tx: Transaction, session: Row, preview: bool, turn: int | None, step: int | None) -> Records:
         blocks = []
         for resource in resources.session_resources(tx, session):
             if resource["source_error"] is not None:
@@ -571,8 +566,6 @@ class MvuService:
 
     def list_bound(self, scope: object) -> dict[str, Any]:
         """``{items, revision, checkCurrent}`` of a session's resources, without their contents."""
-        from runtime.values.canonical import sha
-
         try:
             wanted = read_trace_scope(scope)
         except InnkeeperError as error:

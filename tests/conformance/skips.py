@@ -7,7 +7,6 @@ its row. ``SKIPS``: single cases, by suite and case id, that are right to be ref
 from __future__ import annotations
 
 UNBUILT: dict[str, dict[str, str]] = {
-    "zod": {"*": "the declaration interpreter is not built yet"},
     "magvarupdate-zod": {"*": "the dialect magvarupdate is not built yet"},
     "magvarupdate-host": dict.fromkeys(
         (
@@ -26,7 +25,14 @@ UNBUILT: dict[str, dict[str, str]] = {
     ),
 }
 
+_INHERITED = "Zod reads the inherited function of a shape key named like a member of Object.prototype; not a goal"
+
 SKIPS: dict[str, dict[str, str]] = {
+    "zod": {
+        "object-mode-14/1": _INHERITED,
+        "object-mode-14/3": _INHERITED,
+        "order-proto-03/1": _INHERITED,
+    },
     "magvarupdate": {
         "path-046": "the upstream's crash on an array's length aborts the whole update; here the one command is refused",
         "path-049": "the upstream changes the prototype of the object; the key __proto__ is refused here",

@@ -28,7 +28,7 @@ def test_hostile_helper(measurer: Measurer, case: Case) -> None:
     if measured.faults:  # a busy machine can delay one measurement; a fault of the sandbox shows twice
         measured = measurer.measure(case)
     assert not measured.faults, measured.line()
-    assert measured.grown_kib is not None
+    assert measured.grown_kib is not None or measured.bound == "source"  # a text too long meets no child
     assert measurer.sandbox.status()["zygote"] == zygote
 
 

@@ -174,8 +174,8 @@ def test_the_deadline_holds_from_outside() -> None:
             except SandboxError as error:
                 errors.append(error)
         assert time.monotonic() - started < 2 * budget.deadline_ms / 1000 + MARGIN_S
-        for error in errors:
-            assert (error.code, error.retryable, error.bound) == (EXECUTION, True, "deadline")
+        for late in errors:
+            assert (late.code, late.retryable, late.bound) == (EXECUTION, True, "deadline")
         assert kept(sandbox, GOOD) == [0, 2, 3]
 
 

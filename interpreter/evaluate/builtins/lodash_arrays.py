@@ -495,7 +495,7 @@ def _tally(made: dict[str, Any], key: str, _value: Any) -> None:
 
 ARRAYS["groupBy"] = _grouped(_append)
 ARRAYS["countBy"] = _grouped(_tally)
-ARRAYS["keyBy"] = _grouped(lambda made, key, value: made.__setitem__(key, value))
+ARRAYS["keyBy"] = _grouped(dict.__setitem__)
 
 
 @lodash("size")

@@ -277,9 +277,8 @@ def _clone_deep(run: Run, a: Items) -> Any:
 
 @lodash("clamp")
 def _clamp(run: Run, a: Items) -> Any:
-    if run.restricted:
-        if len(a) != 3 or not all(js.is_number(value) for value in a):
-            raise EvaluationError("MVU_SCHEMA_CODE", "expected three numbers for _.clamp, found something else")
+    if run.restricted and (len(a) != 3 or not all(js.is_number(value) for value in a)):
+        raise EvaluationError("MVU_SCHEMA_CODE", "expected three numbers for _.clamp, found something else")
     low, high = arg(a, 1), arg(a, 2)
     if high is UNDEFINED:
         low, high = UNDEFINED, low
@@ -597,8 +596,14 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "isMap": lambda value: isinstance(value, MapValue),
     "isError": lambda value: isinstance(value, ErrorValue),
 }
+
+
+def _tested(check: Callable[[Any], bool]) -> Function:
+    return lambda run, a: check(arg(a, 0))
+
+
 for _name, _check in TESTS.items():
-    OBJECTS[_name] = lambda run, a, check=_check: check(arg(a, 0))  # type: ignore[misc]
+    OBJECTS[_name] = _tested(_check)
 
 
 @lodash("isEqual")

@@ -252,7 +252,7 @@ def _normalize(run: Run, target: str, arguments: list[Any]) -> Any:
     if form not in ("NFC", "NFD", "NFKC", "NFKD"):
         raise range_error(f"The normalization form should be one of NFC, NFD, NFKC, NFKD, found {form}")
     run.charge(len(target) >> 3)
-    return unicodedata.normalize(form, target)
+    return unicodedata.normalize(form, target)  # type: ignore[arg-type]
 
 
 def _itself(_run: Run, target: str, _arguments: list[Any]) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable
 from typing import Any
 
 from interpreter.javascript import js_trim, utf16_length
@@ -71,14 +72,14 @@ class Reader:
             self._ignore_tag(text, tag)
         gaps = find.gaps_between(blocks, len(text))
         if reasoning:
-            blocks = [block for block in blocks if not self._inside(block.start, block.end, reasoning, text)]
+            blocks = [block for block in blocks if not self._inside(block.start, block.end, reasoning)]
         units: list[tuple[int, find.Block | find.Call]] = [(block.start, block) for block in blocks]
         open_call = -1
         for call in find.calls(text, gaps):
             if call.end < 0 and self.options.partial:
                 open_call = call.start
                 break
-            if reasoning and self._inside(call.start, call.end if call.end > 0 else call.start, reasoning, text):
+            if reasoning and self._inside(call.start, call.end if call.end > 0 else call.start, reasoning):
                 continue
             units.append((call.start, call))
         if blocks and len(units) > len(blocks):
@@ -191,11 +192,12 @@ class Reader:
     def _lookalikes(self, text: str, blocks: list[find.Block]) -> None:
         taken = [(command.start, command.end) for command in self.commands]
         for match in _LOOKALIKE.finditer(text):
-            if not _covered(match.start(), taken):
+            if not find.CALL.match(text, match.start()) and _holder(match.start(), taken) is None:
                 self._ignore("not-a-call", "it is not written as _.name(", match.start(), match.end())
         if "<" in text:
+            spans = [(block.start, block.end) for block in blocks]
             for match in _UPDATE_ARRAY.finditer(text):
-                if not _covered(match.end(), [(block.start, block.end) for block in blocks]):
+                if _holder(match.end(), spans) is None:
                     self._ignore(
                         "bare-array",
                         "a list directly inside <UpdateVariable> is no patch block",
@@ -221,12 +223,12 @@ class Reader:
             spans.append((opened[0], len(text), opened[1]))
         return spans
 
-    def _inside(self, start: int, end: int, spans: Iterable[tuple[int, int, str]], text: str) -> bool:
-        for low, high, name in spans:
-            if low <= start < high:
-                self._ignore("reasoning", f"it stands inside the reasoning tag <{name}>", start, max(end, start + 1))
-                return True
-        return False
+    def _inside(self, start: int, end: int, spans: list[tuple[int, int, str]]) -> bool:
+        found = _holder(start, spans)
+        if found is None:
+            return False
+        self._ignore("reasoning", f"it stands inside the reasoning tag <{found[2]}>", start, max(end, start + 1))
+        return True
 
     # --- partial replies ---------------------------------------------------------------------------------------
 
@@ -252,13 +254,19 @@ class Reader:
         return Parsed((), self._all_ignored(), incomplete, bool(units))
 
 
-def _covered(position: int, spans: list[tuple[int, int]]) -> bool:
-    return any(start <= position < end for start, end in spans)
+def _holder(position: int, spans: list[Any]) -> Any:
+    """The one of the disjoint, sorted ``spans`` that holds ``position``, or None."""
+    at = bisect_right(spans, position, key=lambda span: int(span[0])) - 1
+    return spans[at] if at >= 0 and position < spans[at][1] else None
 
 
 def parse(text: str, options: ParseOptions = STRICT) -> Parsed:
     """Read a reply; raises ``CommandError`` with a fatal code."""
-    return Reader(text, options).run()
+    try:
+        reader = Reader(text, options)
+    except InnkeeperError as error:
+        raise CommandError(error.code, error.message, error.details, Parsed()) from error
+    return reader.run()
 
 
 def parse_patch(operations: Any) -> Parsed:

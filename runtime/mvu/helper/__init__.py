@@ -6,7 +6,7 @@ from runtime.mvu.helper.gate import extract_operation_block, latest_user_text
 from runtime.mvu.helper.limits import LIMITS
 from runtime.mvu.helper.plugins import ProcessorHost, load_processors
 from runtime.mvu.helper.process import Outcome, Readable, process_reply, read_for_helper
-from runtime.mvu.helper.registry import HelperRegistry, Registered, Registration
+from runtime.mvu.helper.registry import HelperRegistry, Registered, Registration, receipt_confirms
 from runtime.mvu.helper.restore import Restoration, find_restoration
 from runtime.mvu.helper.verify import Dropped, verify_output
 from runtime.mvu.helper.view import command_view
@@ -33,5 +33,6 @@ __all__ = [
     "load_processors",
     "process_reply",
     "read_for_helper",
+    "receipt_confirms",
     "verify_output",
 ]

@@ -35,16 +35,17 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The commands to apply, those that the helper ``dropped``, and the kind of repair if one was used."""
+    """The commands to apply, those ``dropped``, the indices ``kept``, and the kind of repair if one was used."""
 
     commands: tuple[Command, ...]
     dropped: tuple[Dropped, ...]
+    kept: tuple[int, ...]
     restored: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For check output and receipts."""
         return {
-            "kept": [command.index for command in self.commands],
+            "kept": list(self.kept),
             "dropped": [{"index": item.index, "source": item.full_match} for item in self.dropped],
             "restored": self.restored,
         }
@@ -105,10 +106,10 @@ def process_reply(
         raise from_sandbox(error) from None
     if given.restoration is None:
         kept = verify_output(views, returned, same_view)
-        return Outcome(tuple(given.commands[index] for index in kept), dropped(views, kept))
+        return Outcome(tuple(given.commands[index] for index in kept), dropped(views, kept), tuple(kept))
     restoration = given.restoration
     expected = restoration.views()
     kept = verify_output(expected, returned, same_factory)
     restored = tuple(parse(restoration.text()).commands)
     chosen = tuple(restored[index]._replace(start=restoration.start, end=restoration.end) for index in kept)
-    return Outcome(chosen, dropped(expected, kept), restoration.kind if chosen else None)
+    return Outcome(chosen, dropped(expected, kept), tuple(kept), restoration.kind if chosen else None)

@@ -74,6 +74,14 @@ def failure_record(helper: Helper, error: HelperError) -> dict[str, Any]:
     }
 
 
+def receipt_confirms(receipt: Mapping[str, Any] | None, source: str) -> bool:
+    """Whether ``receipt`` allows a card runtime to leave its helper ``source`` out of its own execution (§0.14)."""
+    if receipt is None or receipt.get("registered") is not True or receipt.get("source") != source:
+        return False
+    count = receipt.get("listenerCount")
+    return bool(receipt.get("registrationId")) and isinstance(count, int) and count >= 1
+
+
 class HelperRegistry:
     """The registrations of one process. ``deployment`` makes automatic ids the same in all workers of a deployment."""
 

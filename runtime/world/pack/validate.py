@@ -26,9 +26,9 @@ Sources = Mapping[str, Source]
 MOST_HEADINGS = 2
 MOST_REVEALED = 6
 
-_HEADING = re.compile(r"#{1,3}\s+\S")
+_HEADING = re.compile(r"#{1,3}(?:\s|\Z)")
 _PROGRESS = re.compile(
-    r"""sequence["']?\s*[:=]\s*["']?[0-9]|(?:digest|lose_control)["']?\s*[:=]\s*["']?[0-9]"""
+    r"""(?:sequence|digest|lose_control)["']?\s*[:=]\s*[0-9]"""
     r"""|(?:消化|失控|进度)\s*[0-9.]|当前序列|当前品级"""
 )
 _MACRO = re.compile(r"\{\{[A-Za-z_]|setvar|keysecondary|scanDepth|matchWholeWords")
