@@ -7,7 +7,6 @@ its row. ``SKIPS``: single cases, by suite and case id, that are right to be ref
 from __future__ import annotations
 
 UNBUILT: dict[str, dict[str, str]] = {
-    "magvarupdate-zod": {"*": "the dialect magvarupdate is not built yet"},
     "magvarupdate-host": dict.fromkeys(
         (
             "floor",
