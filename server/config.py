@@ -50,7 +50,9 @@ def read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InnkeeperError("CONFIG_INVALID", f"the configuration file cannot be read: {error.strerror}: {path.name}") from None
+        raise InnkeeperError(
+            "CONFIG_INVALID", f"the configuration file cannot be read: {error.strerror}: {path.name}"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InnkeeperError("CONFIG_INVALID", f"the configuration file is no TOML: {error}: {path.name}") from None
 

@@ -9,12 +9,16 @@ from runtime.values.rows import ErrorCode, InnkeeperError
 
 SERVER_ERRORS = (
     ErrorCode("HOST_UNAUTHORIZED", 401, "fatal", "The host token is missing or wrong."),
-    ErrorCode("SESSION_COOKIE_REQUIRED", 401, "fatal", "This page needs the link that was printed when the server started."),
+    ErrorCode(
+        "SESSION_COOKIE_REQUIRED", 401, "fatal", "This page needs the link that was printed when the server started."
+    ),
     ErrorCode("RENDERER_UNAUTHORIZED", 401, "fatal", "The renderer token is wrong or has expired."),
     ErrorCode("RENDERER_FORBIDDEN", 403, "fatal", "The renderer token does not open this playthrough or call."),
     ErrorCode("TAVERN_API_REMOTE_FORBIDDEN", 403, "fatal", "Calls without a token are answered on this machine only."),
     ErrorCode("TAVERN_API_HOST_FORBIDDEN", 403, "fatal", "The Host header names no address of this server."),
-    ErrorCode("TAVERN_API_ORIGIN_FORBIDDEN", 403, "fatal", "The call comes from another origin, or lacks the request token."),
+    ErrorCode(
+        "TAVERN_API_ORIGIN_FORBIDDEN", 403, "fatal", "The call comes from another origin, or lacks the request token."
+    ),
     ErrorCode("TAVERN_API_CONTENT_TYPE_REQUIRED", 415, "fatal", "The body must be sent as application/json."),
     ErrorCode("TAVERN_API_METHOD", 405, "fatal", "This route takes another verb."),
     ErrorCode("METHOD_NOT_ALLOWED", 405, "fatal", "This route takes another verb."),

@@ -88,7 +88,12 @@ class Security:
     """The secrets of one running server."""
 
     def __init__(
-        self, host_token: str, *, loopback: bool = True, allowed_hosts: frozenset[str] = frozenset(), allow_remote: bool = False
+        self,
+        host_token: str,
+        *,
+        loopback: bool = True,
+        allowed_hosts: frozenset[str] = frozenset(),
+        allow_remote: bool = False,
     ) -> None:
         self.host_token = host_token
         self.request_token = secrets.token_hex(32)
@@ -153,10 +158,14 @@ class Security:
         if access == "renderer":
             return self._admit_renderer(token, facts, now)
         if token is not None:
-            raise InnkeeperError("HOST_UNAUTHORIZED", "the bearer token is no host token; renderer tokens do not open this call")
+            raise InnkeeperError(
+                "HOST_UNAUTHORIZED", "the bearer token is no host token; renderer tokens do not open this call"
+            )
         if not self.cookie_valid(facts):
             code = "SESSION_COOKIE_REQUIRED" if access == "inspector" else "HOST_UNAUTHORIZED"
-            raise InnkeeperError(code, "expected the host token, or the session cookie of the link that the server printed")
+            raise InnkeeperError(
+                code, "expected the host token, or the session cookie of the link that the server printed"
+            )
         self.check_wrapper(facts)
         return Caller("inspector")
 
@@ -164,27 +173,37 @@ class Security:
         if token is not None:
             playthroughs = self._renderer(token, now)
             if playthroughs is None:
-                raise InnkeeperError("RENDERER_UNAUTHORIZED", "the token is unknown or has expired: ask the host for a new one")
+                raise InnkeeperError(
+                    "RENDERER_UNAUTHORIZED", "the token is unknown or has expired: ask the host for a new one"
+                )
             return Caller("renderer", playthroughs)
         if not self._loopback and not self._remote and not self.cookie_valid(facts):
-            raise InnkeeperError("RENDERER_UNAUTHORIZED", "this server listens beyond this machine: a token is required")
+            raise InnkeeperError(
+                "RENDERER_UNAUTHORIZED", "this server listens beyond this machine: a token is required"
+            )
         self.check_wrapper(facts)
         return Caller("wrapper")
 
     def check_wrapper(self, facts: Facts) -> None:
         """The seed's security wrapper (spec/mvu.md §3): peer, Host, fetch site, Origin or request token, media type."""
         if not self._remote and self._loopback and not is_loopback(facts.peer):
-            raise InnkeeperError("TAVERN_API_REMOTE_FORBIDDEN", "calls without a token are answered on this machine only")
+            raise InnkeeperError(
+                "TAVERN_API_REMOTE_FORBIDDEN", "calls without a token are answered on this machine only"
+            )
         name = host_name(facts.headers.get("host"))
         if name is None or not (is_loopback(name) or name in self._hosts):
-            raise InnkeeperError("TAVERN_API_HOST_FORBIDDEN", f"expected a loopback name in the Host header, found {name!r:.80}")
+            raise InnkeeperError(
+                "TAVERN_API_HOST_FORBIDDEN", f"expected a loopback name in the Host header, found {name!r:.80}"
+            )
         if facts.method in _SAFE_METHODS:
             return
         self._check_origin(facts)
         media = facts.headers.get("content-type", "").partition(";")[0].strip().lower()
         has_body = facts.headers.get("content-length", "0") != "0" or "transfer-encoding" in facts.headers
         if media != "application/json" and (has_body or facts.method != "DELETE"):
-            raise InnkeeperError("TAVERN_API_CONTENT_TYPE_REQUIRED", f"expected Content-Type: application/json, found {media!r:.80}")
+            raise InnkeeperError(
+                "TAVERN_API_CONTENT_TYPE_REQUIRED", f"expected Content-Type: application/json, found {media!r:.80}"
+            )
 
     def _check_origin(self, facts: Facts) -> None:
         refused = InnkeeperError(

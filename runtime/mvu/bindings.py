@@ -15,7 +15,7 @@ from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.mvu import engine, resources
 from runtime.mvu.edits import check_operation, check_revision, compare_revision, idempotency_conflict
 from runtime.mvu.facts import Fact, Facts
-from runtime.mvu.grants import RenderingGrants, check_identity, is_uuid
+from runtime.mvu.grants import Grant, RenderingGrants, check_identity, is_uuid
 from runtime.mvu.scopes import CardScope, Evidence, find_evidence, read_card_scope
 from runtime.mvu.service_limits import BINDINGS
 from runtime.mvu.snapshot import matching, reply_view
@@ -92,7 +92,9 @@ class Bindings:
 
     # -- creating -----------------------------------------------------------------------------------------------
 
-    def create(self, request: dict[str, Any], snapshot: Callable[[Transaction, CardScope, Evidence], dict[str, Any]]) -> dict[str, Any]:
+    def create(
+        self, request: dict[str, Any], snapshot: Callable[[Transaction, CardScope, Evidence], dict[str, Any]]
+    ) -> dict[str, Any]:
         """``{capability, snapshot}`` of a new binding, or of the live one with the same id and request."""
         scope = read_card_scope(request.get("scope"))
         if scope.mode == "initial" and scope.get("greetingIndex") is not None and scope.get("selectionToken") is None:
@@ -109,7 +111,18 @@ class Bindings:
         try:
             found, answer = self._ledger.read(lambda tx: self._check(tx, scope, grant_id, identity, snapshot))
             resource, evidence = found
-            self._enter(Binding(capability, fingerprint, scope, grant_id, canonical_json(identity), identity, resource["id"], evidence.lease))
+            self._enter(
+                Binding(
+                    capability,
+                    fingerprint,
+                    scope,
+                    grant_id,
+                    canonical_json(identity),
+                    identity,
+                    resource["id"],
+                    evidence.lease,
+                )
+            )
         finally:
             self._release(capability)
         return {"capability": capability, "snapshot": answer}
@@ -118,12 +131,16 @@ class Bindings:
         with self._lock:
             if self._disposed:
                 raise InnkeeperError("MVU_DISPOSED", "the service has ended")
-            for dead in [b.capability for b in self._live.values() if not self._grants.is_current(b.grant_id, b.identity)]:
+            for dead in [
+                b.capability for b in self._live.values() if not self._grants.is_current(b.grant_id, b.identity)
+            ]:
                 del self._live[dead]
             live, creation = self._live.get(capability), self._creating.get(capability)
             known = live.fingerprint if live is not None else creation.fingerprint if creation is not None else None
             if known is not None and known != fingerprint:
-                raise InnkeeperError("MVU_IDEMPOTENCY_CONFLICT", "this bindingId was used for another scope, grant or source")
+                raise InnkeeperError(
+                    "MVU_IDEMPOTENCY_CONFLICT", "this bindingId was used for another scope, grant or source"
+                )
             if creation is not None:
                 creation.count += 1
                 return
@@ -172,7 +189,9 @@ class Bindings:
     def _writable(self, tx: Transaction, evidence: Evidence) -> Row:
         """The one resource that the evidence lets write, its current version on the evidence's reply."""
         if not evidence.writable:
-            raise InnkeeperError("MVU_READ_ONLY", f"this view cannot be written: {evidence.why_read_only or 'it is no writable head'}")
+            raise InnkeeperError(
+                "MVU_READ_ONLY", f"this view cannot be written: {evidence.why_read_only or 'it is no writable head'}"
+            )
         found = matching(tx, evidence)
         if len(found) != 1:
             raise InnkeeperError("MVU_READ_ONLY", f"expected exactly one active resource, found {len(found)}")
@@ -197,10 +216,10 @@ class Bindings:
                     creation.cancelled = True
         return {"ok": True}
 
-    def grant_ended(self, grant_id: str) -> None:
+    def grant_ended(self, grant: Grant) -> None:
         """Remove the bindings of a revoked grant."""
         with self._lock:
-            for binding in [b for b in self._live.values() if b.grant_id == grant_id]:
+            for binding in [b for b in self._live.values() if b.grant_id == grant.id]:
                 del self._live[binding.capability]
 
     def dispose(self) -> None:
@@ -270,7 +289,7 @@ class Bindings:
         facts: list[Fact] = [{**base, "phase": "started"}, {**base, "phase": "triggered"}]
         before = tx.load_content(resource["current_content"])
         if write.operation == "patch":
-            candidate = engine.card_patch(before, write.value, clock=self._clock())
+            candidate = engine.card_patch(before, write.value, clock=self._clock(), state=resource["id"])
         else:
             candidate = engine.card_replace(before, write.value, clock=self._clock())
         answer = self._store(tx, binding, write, evidence, resource, candidate, fingerprint)
@@ -295,7 +314,9 @@ class Bindings:
         if evidence.session["running"]:
             raise InnkeeperError("MVU_READ_ONLY", "a turn of the session is running")
         if evidence.lease != binding.lease:
-            raise InnkeeperError("MVU_READ_ONLY", "the session, its selection or its timeline has changed since the binding: bind again")
+            raise InnkeeperError(
+                "MVU_READ_ONLY", "the session, its selection or its timeline has changed since the binding: bind again"
+            )
         resource = self._writable(tx, evidence)
         if resource["id"] != binding.resource_id:
             raise InnkeeperError("MVU_READ_ONLY", "another resource has become active")
@@ -360,7 +381,9 @@ def _receipt(tx: Transaction, binding: Binding, version: Row) -> dict[str, Any]:
         "revision": version["revision"],
         "currentRevision": version["revision"],
         "status": "available",
-        "variables": engine.served(tx.load_content(version["content"]), None if before is None else tx.load_content(before)),
+        "variables": engine.served(
+            tx.load_content(version["content"]), None if before is None else tx.load_content(before)
+        ),
         "resourceId": version["resource_id"],
     }
 

@@ -20,14 +20,18 @@ from runtime.values.rows import InnkeeperError
 def check_operation(value: object, code: str = "MVU_OPERATION") -> str:
     """An operation id of 1 to 200 characters."""
     if not isinstance(value, str) or not 1 <= len(value) <= OPERATION_ID.default:
-        raise InnkeeperError(code, f"expected an operationId of 1 to {OPERATION_ID.default} characters, found {value!r:.80}")
+        raise InnkeeperError(
+            code, f"expected an operationId of 1 to {OPERATION_ID.default} characters, found {value!r:.80}"
+        )
     return value
 
 
 def check_revision(value: object) -> int:
     """An expected revision: a non-negative whole number."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InnkeeperError("MVU_OPERATION", f"expected expectedRevision as a non-negative whole number, found {value!r:.80}")
+        raise InnkeeperError(
+            "MVU_OPERATION", f"expected expectedRevision as a non-negative whole number, found {value!r:.80}"
+        )
     return value
 
 
@@ -43,7 +47,9 @@ def compare_revision(resource: Row, expected: int) -> None:
 
 def idempotency_conflict(operation_id: str) -> InnkeeperError:
     """The same operation id with another request."""
-    return InnkeeperError("MVU_IDEMPOTENCY_CONFLICT", f"operation {operation_id!r:.80} was used for another request; choose a new id")
+    return InnkeeperError(
+        "MVU_IDEMPOTENCY_CONFLICT", f"operation {operation_id!r:.80} was used for another request; choose a new id"
+    )
 
 
 def editable_session(tx: Transaction, resource: Row, scope: TraceScope) -> Row | None:
@@ -59,11 +65,15 @@ def editable_session(tx: Transaction, resource: Row, scope: TraceScope) -> Row |
     return session
 
 
-def manual_source(tx: Transaction, resource: Row, session: Row | None, operation_id: str) -> tuple[dict[str, Any], tuple[str | None, int, int | None]]:
+def manual_source(
+    tx: Transaction, resource: Row, session: Row | None, operation_id: str
+) -> tuple[dict[str, Any], tuple[str | None, int, int | None]]:
     """The source of a manual version and the place it stands on (spec/mvu.md §1.4)."""
     current = resources.version_by_key(tx, resource["id"], resource["current_key"])
     if current is None and resource["origin"] and resource["current_key"] is not None:
-        found = resources.version_at(tx, resource, resource["origin"]["historyEnd"], session_id=str(resource["session_id"]), exact=False)
+        found = resources.version_at(
+            tx, resource, resource["origin"]["historyEnd"], session_id=str(resource["session_id"]), exact=False
+        )
         current = found[0] if found else None
     if not resources.is_shared(resource) and current is not None and current["message_seq"] >= 0:
         source = {**(current["data"].get("source") or {}), "manual": True, "card": False}
@@ -109,9 +119,13 @@ class Edits:
         if scope.historical:
             raise InnkeeperError("MVU_SCOPE", "a historical scope cannot be edited: use the current one")
         if resource["definition"].get("legacy"):
-            raise InnkeeperError("MVU_MIGRATION_REQUIRED", "a legacy state is read-only: restore its values into a new session")
+            raise InnkeeperError(
+                "MVU_MIGRATION_REQUIRED", "a legacy state is read-only: restore its values into a new session"
+            )
         if resource["source_error"] is not None or resource["current_content"] is None:
-            raise InnkeeperError("MVU_READ_ONLY", f"the resource has the source error {resource['source_error']}: repair the card")
+            raise InnkeeperError(
+                "MVU_READ_ONLY", f"the resource has the source error {resource['source_error']}: repair the card"
+            )
         current = tx.load_content(resource["current_content"])
         normalised = engine.normalise_edit(current, content)
         fingerprint = sha({"content": normalised, "scope": scope.to_json(), "expectedRevision": revision})
@@ -138,7 +152,13 @@ class Edits:
             fingerprint=fingerprint,
             operation_id=operation,
         )
-        fact = {"id": resource["id"], "eventId": operation, "on": "manual_update", "cause": "user-interaction", "phase": "completed"}
+        fact = {
+            "id": resource["id"],
+            "eventId": operation,
+            "on": "manual_update",
+            "cause": "user-interaction",
+            "phase": "completed",
+        }
         fact.update(detail="manual-update", revision=resource["revision"], turn=last or 0)
         if scope.session_id is not None or session is not None:
             fact["sessionId"] = scope.session_id or (session or {}).get("id")
@@ -155,7 +175,9 @@ class Edits:
             raise InnkeeperError("MVU_ID_CONFLICT", f"a resource {new_id!r} exists already")
         template = resources.template_row(tx, resource["template_id"])
         discovered = template is not None and bool(template["discovered"])
-        sessions = [resource["session_id"]] if resource["session_id"] is not None else resources.bound_sessions(resource)
+        sessions = (
+            [resource["session_id"]] if resource["session_id"] is not None else resources.bound_sessions(resource)
+        )
         row: Row = {
             "id": new_id,
             "template_id": None,
@@ -165,7 +187,12 @@ class Edits:
             "current_content": resource["current_content"],
             "initial_content": resource["current_content"],
             "management": "managed" if discovered else "native",
-            "definition": {"name": resource["definition"].get("name") or new_id, "sharing": "shared", "sessionIds": sessions, "copiedFrom": {"id": resource["id"], "revision": resource["revision"]}},
+            "definition": {
+                "name": resource["definition"].get("name") or new_id,
+                "sharing": "shared",
+                "sessionIds": sessions,
+                "copiedFrom": {"id": resource["id"], "revision": resource["revision"]},
+            },
             "source_error": None,
             "recovery_error": None,
             "origin": None,
@@ -192,9 +219,19 @@ class Edits:
             return stored
         compare_revision(resource, revision)
         resources.change_resource(tx, resource, management=mode, revision=revision + 1)
-        answer = {"id": resource["id"], "managementMode": self._mode(), "revision": revision + 1, "storedManagementMode": mode}
+        answer = {
+            "id": resource["id"],
+            "managementMode": self._mode(),
+            "revision": revision + 1,
+            "storedManagementMode": mode,
+        }
         tx.insert(
             OPERATIONS,
-            {"scope": f"management:{resource['id']}", "operation_id": operation, "fingerprint": fingerprint, "receipt": answer},
+            {
+                "scope": f"management:{resource['id']}",
+                "operation_id": operation,
+                "fingerprint": fingerprint,
+                "receipt": answer,
+            },
         )
         return answer

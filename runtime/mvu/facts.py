@@ -11,7 +11,20 @@ from runtime.mvu.service_limits import FACT_BYTES, FACT_RECORDS, FACT_TEXT
 from runtime.values.canonical import ordered_json
 
 PHASES = ("started", "triggered", "applied", "skipped", "failed", "completed")
-_KEPT = ("id", "eventId", "phase", "on", "sessionId", "turn", "cause", "requestId", "reason", "detail", "revision", "configRevision")
+_KEPT = (
+    "id",
+    "eventId",
+    "phase",
+    "on",
+    "sessionId",
+    "turn",
+    "cause",
+    "requestId",
+    "reason",
+    "detail",
+    "revision",
+    "configRevision",
+)
 Fact = dict[str, Any]
 Observer = Callable[[Fact], None]
 

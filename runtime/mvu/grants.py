@@ -55,16 +55,18 @@ class RenderingGrants:
         self._lock = threading.Lock()
         self._grants: dict[str, Grant] = {}
         self._disposed = False
-        self._listeners: list[Callable[[str], None]] = []
+        self._listeners: list[Callable[[Grant], None]] = []
 
-    def on_revoked(self, listener: Callable[[str], None]) -> None:
-        """Call ``listener(grant id)`` when a grant ends."""
+    def on_revoked(self, listener: Callable[[Grant], None]) -> None:
+        """Call ``listener(grant)`` when a grant ends."""
         self._listeners.append(listener)
 
     def grant(self, request: dict[str, Any]) -> dict[str, Any]:
         """Grant writing to one rendered execution; the same execution again answers the same."""
         if request.get("downloaded") is not True or request.get("enabled") is not True:
-            raise _invalid("expected downloaded:true and enabled:true: only a downloaded, switched-on execution may write")
+            raise _invalid(
+                "expected downloaded:true and enabled:true: only a downloaded, switched-on execution may write"
+            )
         execution = request.get("executionId")
         if execution is not None and not is_uuid(execution):
             raise _invalid(f"expected executionId as a UUID, found {execution!r:.80}")
@@ -72,7 +74,9 @@ class RenderingGrants:
         scope = _read_source(request.get("source"))
         own = {"version": 1, "sha256": text_sha(request["source"]), "scope": scope}
         text = canonical_json(own)
-        if text != canonical_json({key: identity[key] for key in ("version", "sha256", "scope")}) or set(identity) != set(own):
+        if text != canonical_json({key: identity[key] for key in ("version", "sha256", "scope")}) or set(
+            identity
+        ) != set(own):
             raise _invalid("the sourceIdentity is not that of the submitted source: sha256 or scope differ")
         with self._lock:
             if self._disposed:
@@ -107,18 +111,18 @@ class RenderingGrants:
             found = self._grants.pop(grant_id, None) if isinstance(grant_id, str) else None
         if found is not None:
             for listener in self._listeners:
-                listener(found.id)
+                listener(found)
         return {"ok": True}
 
     def dispose(self) -> None:
         """End all grants."""
         with self._lock:
             self._disposed = True
-            ended = list(self._grants)
+            ended = list(self._grants.values())
             self._grants.clear()
-        for grant_id in ended:
+        for grant in ended:
             for listener in self._listeners:
-                listener(grant_id)
+                listener(grant)
 
 
 def _read_source(source: object) -> dict[str, Any]:

@@ -54,7 +54,10 @@ class Ingest:
     # -- outside of the transaction ---------------------------------------------------------------------------------
 
     def prepare(
-        self, read: Callable[[Callable[[Transaction], Any]], Any], session_id: str, replies: Sequence[tuple[int, Event, str]]
+        self,
+        read: Callable[[Callable[[Transaction], Any]], Any],
+        session_id: str,
+        replies: Sequence[tuple[int, Event, str]],
     ) -> Prepared:
         """Ask the policies and run the helpers for the replies that are about to be applied."""
         prepared = Prepared()
@@ -73,7 +76,12 @@ class Ingest:
         return prepared
 
     def _prepare_one(
-        self, tx: Transaction, session: Row, resource: Row, replies: Sequence[tuple[int, Event, str]], prepared: Prepared
+        self,
+        tx: Transaction,
+        session: Row,
+        resource: Row,
+        replies: Sequence[tuple[int, Event, str]],
+        prepared: Prepared,
     ) -> None:
         for turn, reply, user_text in replies:
             checkpoint = None
@@ -101,7 +109,13 @@ class Ingest:
             "containsMvuUpdate": engine.contains_update(reply.text),
         }
         scope = {"authority": "local", "sessionId": session_id}
-        call = {"on": "assistant_message_committed", "id": resource["id"], "scope": scope, "event": event, "variables": variables}
+        call = {
+            "on": "assistant_message_committed",
+            "id": resource["id"],
+            "scope": scope,
+            "event": event,
+            "variables": variables,
+        }
         return self._policy.decide(call)
 
     # -- inside ---------------------------------------------------------------------------------------------------
@@ -152,7 +166,13 @@ class Ingest:
         if known is not None:
             stored: Receipt = known["data"]["receipt"]
             return stored
-        base: Fact = {"id": resource["id"], "eventId": key, "on": "assistant_message_committed", "sessionId": session["id"], "turn": turn}
+        base: Fact = {
+            "id": resource["id"],
+            "eventId": key,
+            "on": "assistant_message_committed",
+            "sessionId": session["id"],
+            "turn": turn,
+        }
         if resource["source_error"] is not None:
             refused = receipt(resource, "failed", error=resource["source_error"], retryable=False)
             self._facts.keep(tx, [{**base, "phase": "failed", "reason": resource["source_error"]}])
@@ -167,7 +187,7 @@ class Ingest:
             decision = self._decide(resource, session["id"], turn, reply, tx.load_content(content))
         if not decision.current(self._policy):
             raise Unprepared
-        place = _Place(session, resource, reply, turn, content, source, key, base, decision, user_text)
+        place = _Place(session, resource, reply, turn, content, source, key, base, decision, user_text, self._clock())
         return self._commit(tx, place, prepared)
 
     @staticmethod
@@ -194,12 +214,18 @@ class Ingest:
         variables = tx.load_content(place.content)
         try:
             outcome = self._filtered(tx, place, variables, prepared)
-            update = engine.update(variables, place.reply.text, clock=self._clock(), outcome=outcome)
+            update = engine.update(
+                variables, place.reply.text, clock=place.clock, outcome=outcome, state=place.resource["id"]
+            )
         except Exception as error:
             return self._failed(tx, place, facts, error)
         if update.commands:
             facts.append({**place.base, "phase": "triggered"})
-        candidate = place.content if update.variables is variables else tx.store_content(update.variables, near=place.content).key
+        candidate = (
+            place.content
+            if update.variables is variables
+            else tx.store_content(update.variables, near=place.content).key
+        )
         answer = receipt(
             place.resource,
             update.status,
@@ -228,11 +254,20 @@ class Ingest:
             return outcome
         return self._processors.filter(tx, place.resource, variables, place.reply.text, place.user_text)
 
-    def _store(self, tx: Transaction, place: _Place, content: str, answer: Receipt, extra: Mapping[str, Any], error: str | None = None) -> Row:
+    def _store(
+        self,
+        tx: Transaction,
+        place: _Place,
+        content: str,
+        answer: Receipt,
+        extra: Mapping[str, Any],
+        error: str | None = None,
+    ) -> Row:
         answer["revision"] = place.resource["revision"] + 1
         data = {
             "before": place.content,
             "sourceRevision": place.resource["revision"],
+            "clock": place.clock,
             "configRevision": place.decision.config_revision,
             "receipt": answer,
             **extra,
@@ -258,7 +293,7 @@ class Ingest:
         code = getattr(error, "code", None)
         if not isinstance(code, str):
             raise error
-        retryable = bool(getattr(error, "retryable", False))
+        retryable = bool(getattr(error, "retryable", False) or getattr(error.__cause__, "retryable", False))
         answer = receipt(place.resource, "failed", error=code, retryable=retryable)
         answer["message"] = getattr(error, "message", str(error))
         details = getattr(error, "details", None)
@@ -285,6 +320,7 @@ class _Place:
     base: Fact
     decision: Decision
     user_text: str
+    clock: int
 
 
 def tx_session(tx: Transaction, session_id: str) -> Row | None:

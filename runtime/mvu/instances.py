@@ -82,7 +82,11 @@ class Instances:
             return False
         old = tx.load_content(template["initial_content"]).get("mvu_schema") or {}
         new = built.get("mvu_schema") or {}
-        return old.get("interpreterVersion") == 1 and old.get("source") == new.get("source") and new.get("interpreterVersion") != 1
+        return (
+            old.get("interpreterVersion") == 1
+            and old.get("source") == new.get("source")
+            and new.get("interpreterVersion") != 1
+        )
 
     def _repair_instances(self, tx: Transaction, template: Row) -> None:
         for row in tx.select(RESOURCES, {"template_id": template["id"]}):
@@ -119,7 +123,11 @@ class Instances:
         resource_id = resources.instance_id(template_id, store.identity(session))
         known = resources.resource_row(tx, resource_id)
         if known is None:
-            if session["parent_id"] is not None and session["inherited"] > 0 and self._parent_has(tx, session, template_id):
+            if (
+                session["parent_id"] is not None
+                and session["inherited"] > 0
+                and self._parent_has(tx, session, template_id)
+            ):
                 return  # a fork without its seed: reads answer MVU_SEED_REQUIRED
             self._activate(tx, session, template_id)
             self.allocate(tx, session, template, greeting=selection["greeting_index"])
@@ -133,7 +141,9 @@ class Instances:
 
     @staticmethod
     def _activate(tx: Transaction, session: Row, template_id: str) -> None:
-        tx.put(DISCOVERIES, {"session_id": session["id"], "template_id": template_id, "activation": session["next_seq"]})
+        tx.put(
+            DISCOVERIES, {"session_id": session["id"], "template_id": template_id, "activation": session["next_seq"]}
+        )
 
     def allocate(self, tx: Transaction, session: Row, template: Row, *, greeting: int = 0) -> Row:
         """Give ``session`` its own instance of ``template`` at revision 0."""
@@ -176,7 +186,13 @@ class Instances:
                 error = refused.code
         tx.put(
             GREETING_COPIES,
-            {"resource_id": resource["id"], "greeting_index": index, "content": content, "card_sha": sha, "error": error},
+            {
+                "resource_id": resource["id"],
+                "greeting_index": index,
+                "content": content,
+                "card_sha": sha,
+                "error": error,
+            },
         )
         return content, error
 
@@ -223,7 +239,9 @@ class Instances:
                 continue
             content, error = self._opening(tx, resource, template, session)
             resources.change_resource(tx, resource, source_error=error)
-            append_version(tx, resource, session, kind="greeting", content=content, data={"greeting": greeting, "reset": True})
+            append_version(
+                tx, resource, session, kind="greeting", content=content, data={"greeting": greeting, "reset": True}
+            )
             changed.append(resource)
         return changed
 

@@ -138,7 +138,9 @@ def check_strategy(strategy: object, on: str) -> None:
     for step in strategy:
         if isinstance(step, Mapping):
             if set(step) != {"operation"}:
-                raise InnkeeperError("MVU_CONFIG", "expected a strategy step as a name or {operation}, without parameters")
+                raise InnkeeperError(
+                    "MVU_CONFIG", "expected a strategy step as a name or {operation}, without parameters"
+                )
             names.append(step["operation"])
         else:
             names.append(step)

@@ -42,7 +42,9 @@ class Registration:
             shown.update(source=self.source, sha256=sha256_of(self.source))
             shown["error"] = {"code": self.error.code, "message": self.error.message}
             return shown
-        shown.update(registrationId=self.id, source=self.source, sha256=sha256_of(self.source), listenerCount=self.listeners)
+        shown.update(
+            registrationId=self.id, source=self.source, sha256=sha256_of(self.source), listenerCount=self.listeners
+        )
         return shown
 
 
@@ -112,7 +114,9 @@ class Processors:
 
     def _load(self, owner: str, helper: Helper, *, by_host: bool = False) -> Registration:
         if self._sandbox is None:
-            missing = InnkeeperError("MVU_COMMAND_HOOK_DISPOSED", "this service runs without a sandbox: helpers cannot run")
+            missing = InnkeeperError(
+                "MVU_COMMAND_HOOK_DISPOSED", "this service runs without a sandbox: helpers cannot run"
+            )
             return Registration("", helper.source, helper, error=missing, by_host=by_host)
         try:
             count = self._sandbox.register(owner, helper.source, helper.gate)
@@ -153,7 +157,11 @@ class Processors:
         try:
             found = self.ensure(tx, resource)
         except InnkeeperError as error:
-            return {"protocolVersion": PROTOCOL_VERSION, "registered": False, "error": {"code": error.code, "message": error.message}}
+            return {
+                "protocolVersion": PROTOCOL_VERSION,
+                "registered": False,
+                "error": {"code": error.code, "message": error.message},
+            }
         return None if found is None else found.view()
 
     # -- running ------------------------------------------------------------------------------------------------
@@ -176,12 +184,24 @@ class Processors:
         try:
             readable = read_for_helper(text, parse)
             outcome = process_reply(
-                self._sandbox, resource["id"], found.helper, text, variables, parse, user_text=user_text, readable=readable
+                self._sandbox,
+                resource["id"],
+                found.helper,
+                text,
+                variables,
+                parse,
+                user_text=user_text,
+                readable=readable,
             )
         except (InnkeeperError, CommandError) as error:
             return FilterOutcome(resource["id"], found.id, error=error)
         return FilterOutcome(
-            resource["id"], found.id, outcome.commands, outcome.dropped, outcome.restored, parsed[-1] if parsed else None
+            resource["id"],
+            found.id,
+            outcome.commands,
+            outcome.dropped,
+            outcome.restored,
+            parsed[-1] if parsed else None,
         )
 
     def is_current(self, outcome: FilterOutcome) -> bool:

@@ -29,7 +29,9 @@ _BOOK_CONSUMER = re.compile(r"world-book:.+\Z", re.DOTALL)
 USAGES = {"prompt-template-dependency": "tavern.prompt-templates", "world-book-variable": "tavern.world-books"}
 
 
-def state_block(resource: Row, variables: Mapping[str, Any], revision: int, config_revision: int | None) -> dict[str, Any]:
+def state_block(
+    resource: Row, variables: Mapping[str, Any], revision: int, config_revision: int | None
+) -> dict[str, Any]:
     """The system block of one resource: its ``stat_data`` and how to change it."""
     block_id = "v1-" + sha([resource["id"], revision, config_revision, STRATEGY_REVISION])
     instructions = resource["definition"].get("instructions") or INSTRUCTIONS
@@ -84,7 +86,11 @@ def check_dependency_event(event: object) -> Mapping[str, Any]:
     if not isinstance(consumer, Mapping) or set(consumer) != {"adapterId", "id"} or consumer["adapterId"] != adapter:
         raise InnkeeperError("MVU_SCOPE", f"expected the consumer {{adapterId: {adapter!r}, id}}")
     form = _TEMPLATE_CONSUMER if adapter == "tavern.prompt-templates" else _BOOK_CONSUMER
-    if not isinstance(consumer["id"], str) or form.match(consumer["id"]) is None or len(consumer["id"]) > CONSUMER_ID.default + 16:
+    if (
+        not isinstance(consumer["id"], str)
+        or form.match(consumer["id"]) is None
+        or len(consumer["id"]) > CONSUMER_ID.default + 16
+    ):
         raise InnkeeperError("MVU_SCOPE", "expected the consumer's id as prompt-template:… or world-book:…")
     for name in ("turn", "step"):
         value = event.get(name)
@@ -117,7 +123,11 @@ def management_defaults(resource: Row, scope: TraceScope, check: Callable[[], bo
         return None
     configuration = {
         "type": "mvu-state",
-        "store": {"on": "assistant_message_committed", "rule": True, "strategy": list(CHAINS["assistant_message_committed"])},
+        "store": {
+            "on": "assistant_message_committed",
+            "rule": True,
+            "strategy": list(CHAINS["assistant_message_committed"]),
+        },
         "retrieve": {"on": "before_model_request", "rule": True, "strategy": list(CHAINS["before_model_request"])},
     }
     return {
@@ -131,7 +141,13 @@ def management_defaults(resource: Row, scope: TraceScope, check: Callable[[], bo
 
 
 def decide_request(
-    policy: UsagePolicy, resource: Row, session_id: str, event: Mapping[str, Any], variables: Any, *, strict: bool = False
+    policy: UsagePolicy,
+    resource: Row,
+    session_id: str,
+    event: Mapping[str, Any],
+    variables: Any,
+    *,
+    strict: bool = False,
 ) -> Any:
     """Ask the usage policies whether a request may read a resource."""
     call = {

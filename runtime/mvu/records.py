@@ -53,9 +53,10 @@ def historical_view(tx: Transaction, resource: Row, session: Row, scope: TraceSc
     """The content at a reply of the past (spec/mvu.md §8): initial content at revision 0 before the first version."""
     seq = scope.end_event
     if scope.message_id is not None:
-        seq = _message_seq(tx, resource, session, scope)
-        if isinstance(seq, View):
-            return seq
+        place = _message_seq(tx, resource, session, scope)
+        if isinstance(place, View):
+            return place
+        seq = place
     if seq is None:
         raise InnkeeperError("MVU_SCOPE", "expected messageId or endEventId in a historical scope")
     found = resources.version_at(tx, resource, seq, session_id=session["id"], exact=False)
@@ -71,7 +72,9 @@ def _message_seq(tx: Transaction, resource: Row, session: Row, scope: TraceScope
     event = store.find_message(tx, session, message_id)
     if event is not None and event.type == ASSISTANT_MESSAGE:
         if scope.end_event is not None and scope.end_event != event.seq:
-            raise InnkeeperError("MVU_SCOPE", f"messageId stands at event {event.seq}, endEventId names {scope.end_event}")
+            raise InnkeeperError(
+                "MVU_SCOPE", f"messageId stands at event {event.seq}, endEventId names {scope.end_event}"
+            )
         return event.seq
     for version, owner in resources.all_versions(tx, resource):
         source = version["data"].get("source") or {}
@@ -109,7 +112,11 @@ def record(
 ) -> dict[str, Any]:
     """The record of a resource in a scope (spec/mvu.md §3)."""
     historical = scope.historical and session is not None
-    view = historical_view(tx, resource, session, scope) if historical and session is not None else current_view(tx, resource)
+    view = (
+        historical_view(tx, resource, session, scope)
+        if historical and session is not None
+        else current_view(tx, resource)
+    )
     template = resources.template_row(tx, resource["template_id"])
     definition = resource["definition"] if template is None else {**template["definition"], **resource["definition"]}
     answer: dict[str, Any] = {}
@@ -154,7 +161,11 @@ def record(
 
 def summary(tx: Transaction, resource: Row) -> dict[str, Any]:
     """One line of a session's ``resources``."""
-    found: dict[str, Any] = {"id": resource["id"], "templateId": resource["template_id"], "revision": resource["revision"]}
+    found: dict[str, Any] = {
+        "id": resource["id"],
+        "templateId": resource["template_id"],
+        "revision": resource["revision"],
+    }
     error = resource["source_error"] or (resource["recovery_error"] or {}).get("code")
     if error is not None:
         found["sourceError"] = error
@@ -202,6 +213,8 @@ def history(tx: Transaction, resource: Row, session: Row | None, *, include_befo
 def _source_json(version: Row, child: Row | None) -> dict[str, Any]:
     source = dict(version["data"].get("source") or {})
     if child is not None:
-        source.update(sessionId=child["id"], sessionCreatedAt=child["created_at"], sessionFormatVersion=child["format_version"])
+        source.update(
+            sessionId=child["id"], sessionCreatedAt=child["created_at"], sessionFormatVersion=child["format_version"]
+        )
         source.update(inherited=True, manual=False, card=False)
     return source

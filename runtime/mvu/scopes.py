@@ -17,7 +17,18 @@ from runtime.values.canonical import text_sha
 from runtime.values.rows import InnkeeperError
 
 TRACE_KEYS = ("authority", "sessionId", "messageId", "endEventId")
-CARD_KEYS = ("mode", "characterId", "playthroughId", "sessionId", "nodeId", "variantId", "endEventId", "sessionFormatVersion", "greetingIndex", "selectionToken")
+CARD_KEYS = (
+    "mode",
+    "characterId",
+    "playthroughId",
+    "sessionId",
+    "nodeId",
+    "variantId",
+    "endEventId",
+    "sessionFormatVersion",
+    "greetingIndex",
+    "selectionToken",
+)
 _TOKEN = re.compile(r"[0-9a-f]{64}\Z")
 _SAFE = 2**53 - 1
 SCOPE_ID_LENGTH = 200
@@ -72,7 +83,9 @@ def read_trace_scope(raw: object, *, current_only: bool = True, need_session: bo
         return TraceScope(None)
     for name in ("sessionId", "messageId"):
         value = raw.get(name)
-        if (value is not None or name == "sessionId") and (not isinstance(value, str) or not 1 <= len(value) <= SCOPE_ID_LENGTH):
+        if (value is not None or name == "sessionId") and (
+            not isinstance(value, str) or not 1 <= len(value) <= SCOPE_ID_LENGTH
+        ):
             raise _refuse(f"expected {name} of 1 to {SCOPE_ID_LENGTH} characters in scope, found {value!r:.80}")
     if current_only and ("messageId" in raw or "endEventId" in raw):
         raise _refuse("expected a current scope: messageId and endEventId belong to historical reads only")
@@ -193,7 +206,9 @@ def _message_evidence(tx: Transaction, scope: CardScope, playthrough: Row) -> Ev
     session = _session_of(tx, scope)
     variant = tx.get(VARIANTS, playthrough["id"], scope.get("nodeId"), scope.get("variantId"))
     if variant is None or variant["session_id"] != session["id"] or variant["end_event"] != scope.get("endEventId"):
-        raise _refuse("the timeline has no such variant: nodeId, variantId, sessionId and endEventId must name one saved reply")
+        raise _refuse(
+            "the timeline has no such variant: nodeId, variantId, sessionId and endEventId must name one saved reply"
+        )
     reply = store.event_at(tx, session, variant["end_event"])
     if reply is None or reply.type != kinds.ASSISTANT_MESSAGE or reply.interrupted:
         raise _refuse("the scope's endEventId is no finished reply")
@@ -253,7 +268,9 @@ def _opening_refusal(
     if selection["character_id"] != scope.get("characterId") or playthrough["character_id"] != scope.get("characterId"):
         return "another card is selected in the session"
     if scope.get("greetingIndex") is not None and scope.get("greetingIndex") != view["greetingIndex"]:
-        return f"the session shows greeting {view['greetingIndex']}, the scope was taken from {scope.get('greetingIndex')}"
+        return (
+            f"the session shows greeting {view['greetingIndex']}, the scope was taken from {scope.get('greetingIndex')}"
+        )
     if scope.get("selectionToken") is not None and scope.get("selectionToken") != view["selectionToken"]:
         return "the selection has changed since the scope was taken: read the snapshot again"
     return None

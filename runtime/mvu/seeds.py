@@ -21,11 +21,15 @@ def capture(tx: Transaction, session: Row, cut: Cut) -> list[dict[str, Any]] | N
     for resource in resources.session_resources(tx, session):
         if resources.is_shared(resource) or resource["current_content"] is None:
             continue
-        items.append(_fork_item(tx, session, resource, cut) if cut.kind == "fork" else _swipe_item(tx, session, resource, cut))
+        items.append(
+            _fork_item(tx, session, resource, cut) if cut.kind == "fork" else _swipe_item(tx, session, resource, cut)
+        )
     return items or None
 
 
-def _item(session: Row, resource: Row, content: str, version_key: str | None, revision: int, cut: Cut) -> dict[str, Any]:
+def _item(
+    session: Row, resource: Row, content: str, version_key: str | None, revision: int, cut: Cut
+) -> dict[str, Any]:
     return {
         "templateId": resource["template_id"],
         "resourceId": resource["id"],
@@ -46,12 +50,16 @@ def _item(session: Row, resource: Row, content: str, version_key: str | None, re
 
 def _fork_item(tx: Transaction, session: Row, resource: Row, cut: Cut) -> dict[str, Any]:
     if resource["source_error"] is not None:
-        raise InnkeeperError(resource["source_error"], f"the resource {resource['id']} has a source error: repair the card")
+        raise InnkeeperError(
+            resource["source_error"], f"the resource {resource['id']} has a source error: repair the card"
+        )
     found = resources.version_at(tx, resource, cut.at_event, session_id=session["id"], exact=True)
     if found is None:
         if cut.at_event < resources.activation(tx, resource, session["id"]):
             return _item(session, resource, resource["initial_content"], None, 0, cut) | {"historyEnd": cut.at_event}
-        raise InnkeeperError("MVU_SEED_REQUIRED", f"the reply at event {cut.at_event} has no stored version of {resource['id']}")
+        raise InnkeeperError(
+            "MVU_SEED_REQUIRED", f"the reply at event {cut.at_event} has no stored version of {resource['id']}"
+        )
     version, owner = found
     view = version_view(version, owner, resource, session)
     item = _item(session, resource, version["content"], view.version_key, version["revision"], cut)
@@ -80,7 +88,12 @@ def install(tx: Transaction, child: Row, cut: Cut, items: list[dict[str, Any]]) 
                 raise InnkeeperError("MVU_SEED_CONFLICT", f"session {child['id']!r} has state of its own already")
             tx.delete(RESOURCES, {"id": resource_id})
             tx.delete(CHECKPOINTS, {"resource_id": resource_id})
-        origin: dict[str, Any] = {"id": item["resourceId"], "kind": cut.kind, "historyEnd": item["historyEnd"], "source": item["source"]}
+        origin: dict[str, Any] = {
+            "id": item["resourceId"],
+            "kind": cut.kind,
+            "historyEnd": item["historyEnd"],
+            "source": item["source"],
+        }
         if "historyRevision" in item:
             origin["historyRevision"] = item["historyRevision"]
         fork = cut.kind == "fork"
@@ -104,4 +117,7 @@ def install(tx: Transaction, child: Row, cut: Cut, items: list[dict[str, Any]]) 
             },
         )
         # What the child inherits is below its boundary; everything that it adds itself counts.
-        tx.put(DISCOVERIES, {"session_id": child["id"], "template_id": item["templateId"], "activation": child["inherited"]})
+        tx.put(
+            DISCOVERIES,
+            {"session_id": child["id"], "template_id": item["templateId"], "activation": child["inherited"]},
+        )

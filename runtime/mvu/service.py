@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.ledger.contract import Ledger, Row, Transaction
+from runtime.ledger.tables import RESOURCES
 from runtime.mvu import engine, prompts, records, resources, seeds
 from runtime.mvu.bindings import Bindings
 from runtime.mvu.cards import CardShelf
-from runtime.mvu.configured import install_configured
+from runtime.mvu.configured import allocate_explicit, install_configured
 from runtime.mvu.edits import Edits
 from runtime.mvu.facts import Facts
 from runtime.mvu.grants import RenderingGrants
@@ -22,14 +23,20 @@ from runtime.mvu.instances import Instances
 from runtime.mvu.policy import Handler, UsagePolicy, validate_config
 from runtime.mvu.processors import Processors
 from runtime.mvu.scopes import CardScope, Evidence, TraceScope, find_evidence, read_card_scope, read_trace_scope
+from runtime.mvu.service_limits import FACT_RECORDS
 from runtime.mvu.snapshot import snapshot
 from runtime.sessions import store
 from runtime.sessions.events import Event
 from runtime.sessions.host import SessionHost
+from runtime.sessions.operations import check_operation_id, once
 from runtime.sessions.sources import Cut, EndedTurn, Receipt
+from runtime.values.canonical import sha
 from runtime.values.rows import InnkeeperError
 from sandbox import Sandbox
 
+Records = list[dict[str, Any]]
+Receipts = list[Receipt]
+EndedTurns = list[EndedTurn]
 Signal = Callable[[], bool]
 """Answers ``True`` once the caller has given up; asked right before a commit."""
 
@@ -101,7 +108,7 @@ class MvuService:
         self._allocate_explicit(tx, session)
         self.instances.checkpoint(tx, session, start)
 
-    def turn_ended(self, tx: Transaction, session: Row, ended: EndedTurn, prepared: Prepared) -> list[Receipt]:
+    def turn_ended(self, tx: Transaction, session: Row, ended: EndedTurn, prepared: Prepared) -> Receipts:
         """Apply the turn's reply."""
         return self._ingest.turn_ended(tx, session, ended, prepared)
 
@@ -127,7 +134,9 @@ class MvuService:
             return None
         session = store.session_row(tx, scope.session_id)
         if session["seed_ticket"] is not None:
-            raise InnkeeperError("MVU_SEED_PENDING", f"session {scope.session_id!r} waits for its seed; install it first")
+            raise InnkeeperError(
+                "MVU_SEED_PENDING", f"session {scope.session_id!r} waits for its seed; install it first"
+            )
         return session
 
     def _bound(self, tx: Transaction, resource_id: object, scope: TraceScope) -> tuple[Row | None, Row | None]:
@@ -138,7 +147,9 @@ class MvuService:
             self._require_seed(tx, session)
         resource = resources.resource_row(tx, identifier)
         if resource is not None and session is not None and not resources.binds(resource, session["id"]):
-            raise InnkeeperError("SCOPE_MISMATCH", f"the resource {identifier} is not bound to session {session['id']!r}")
+            raise InnkeeperError(
+                "SCOPE_MISMATCH", f"the resource {identifier} is not bound to session {session['id']!r}"
+            )
         return resource, session
 
     def _require_seed(self, tx: Transaction, session: Row) -> None:
@@ -151,17 +162,17 @@ class MvuService:
         template_id = resources.character_template_id(character)
         own = resources.resource_row(tx, resources.instance_id(template_id, store.identity(session)))
         if own is None and self.instances._parent_has(tx, session, template_id):
-            raise InnkeeperError("MVU_SEED_REQUIRED", f"session {session['id']!r} was forked without a seed: capture and install one")
+            raise InnkeeperError(
+                "MVU_SEED_REQUIRED", f"session {session['id']!r} was forked without a seed: capture and install one"
+            )
 
-    def list(self, scope: object = None, signal: Signal | None = None) -> list[dict[str, Any]]:
+    def list(self, scope: object = None, signal: Signal | None = None) -> Records:
         """The records that a scope may read; ``{}`` or authority only: all of the deployment."""
         wanted = read_trace_scope(scope or {}, need_session=False)
 
-        def job(tx: Transaction) -> list[dict[str, Any]]:
+        def job(tx: Transaction) -> Records:
             session = self._session(tx, wanted)
             if session is None:
-                from runtime.ledger.tables import RESOURCES
-
                 rows = tx.select(RESOURCES, order=("id",))
             else:
                 self._require_seed(tx, session)
@@ -182,11 +193,11 @@ class MvuService:
 
         return self.ledger.read(job)
 
-    def history(self, resource_id: object, scope: object, *, include_before: bool = False) -> list[dict[str, Any]]:
+    def history(self, resource_id: object, scope: object, *, include_before: bool = False) -> Records:
         """The versions of a resource that a session can see."""
         wanted = read_trace_scope(scope or {}, need_session=False)
 
-        def job(tx: Transaction) -> list[dict[str, Any]]:
+        def job(tx: Transaction) -> Records:
             resource, session = self._bound(tx, resource_id, wanted)
             return [] if resource is None else records.history(tx, resource, session, include_before=include_before)
 
@@ -194,13 +205,15 @@ class MvuService:
 
     def facts(self, resource_id: object, scope: object) -> dict[str, Any]:
         """``{records, unavailable, maxRecords}`` of one resource in one session."""
-        from runtime.mvu.service_limits import FACT_RECORDS
-
         wanted = read_trace_scope(scope)
 
         def job(tx: Transaction) -> dict[str, Any]:
             resource, session = self._bound(tx, resource_id, wanted)
-            found = [] if resource is None or session is None else self.observations.of_session(tx, resource["id"], session["id"])
+            found = (
+                []
+                if resource is None or session is None
+                else self.observations.of_session(tx, resource["id"], session["id"])
+            )
             return {"records": found, "unavailable": False, "maxRecords": FACT_RECORDS.default}
 
         return self.ledger.read(job)
@@ -282,15 +295,15 @@ class MvuService:
 
     def reset_greeting(self, session_id: str, operation_id: str) -> dict[str, Any]:
         """Build the values of the current greeting anew; ``MVU_READ_ONLY`` after the first turn (spec/mvu.md §0.11)."""
-        from runtime.sessions.operations import check_operation_id, once
-
         check_operation_id(operation_id)
 
         def job(tx: Transaction) -> dict[str, Any]:
             def produce() -> dict[str, Any]:
                 session = store.session_row(tx, session_id)
                 if session["last_turn"] is not None:
-                    raise InnkeeperError("MVU_READ_ONLY", f"the opening of session {session_id!r} is over: its first turn has begun")
+                    raise InnkeeperError(
+                        "MVU_READ_ONLY", f"the opening of session {session_id!r} is over: its first turn has begun"
+                    )
                 greeting = store.selection_row(tx, session_id)["greeting_index"]
                 changed = self.instances.reset_greeting(tx, session, greeting)
                 if self.sessions is not None:
@@ -304,21 +317,19 @@ class MvuService:
 
     def apply_reply(self, session_id: str, message_id: str, operation_id: str) -> dict[str, Any]:
         """Apply a stored reply again that had failed and was retryable (spec/mvu.md §0.13)."""
-        from runtime.sessions.operations import check_operation_id
-
         check_operation_id(operation_id)
         receipts = self.ingest(session_id, message_id=message_id)
         return {"messageId": message_id, "receipts": receipts}
 
-    def ingest(self, session_id: str, *, message_id: str | None = None) -> list[Receipt]:
+    def ingest(self, session_id: str, *, message_id: str | None = None) -> Receipts:
         """Apply every completed reply that no version stands for; replies that were applied answer their receipt."""
         pending = self.ledger.read(lambda tx: self._completed(tx, session_id, message_id))
-        receipts: list[Receipt] = []
+        receipts: Receipts = []
         for ended in pending:
             assert ended.reply is not None
             prepared = self.prepare(session_id, [(ended.turn, ended.reply, ended.user_text)])
 
-            def job(tx: Transaction, ended: EndedTurn = ended, prepared: Prepared = prepared) -> list[Receipt]:
+            def job(tx: Transaction, ended: EndedTurn = ended, prepared: Prepared = prepared) -> Receipts:
                 session = store.session_row(tx, session_id)
                 found = self._ingest.turn_ended(tx, session, ended, prepared)
                 if self.sessions is not None:
@@ -328,9 +339,9 @@ class MvuService:
             receipts.extend(self._write(job, None))
         return receipts
 
-    def _completed(self, tx: Transaction, session_id: str, message_id: str | None) -> list[EndedTurn]:
+    def _completed(self, tx: Transaction, session_id: str, message_id: str | None) -> EndedTurns:
         session = store.session_row(tx, session_id)
-        found: list[EndedTurn] = []
+        found: EndedTurns = []
         for event in store.read_events(tx, session, session["inherited"]):
             if event.type != "turn/end" or event.reason != "completed":
                 continue
@@ -341,7 +352,9 @@ class MvuService:
             user = next((e.text for e in reversed(events) if e.type == "user/message"), "")
             found.append(EndedTurn(event.turn or 0, event, reply, user))
         if message_id is not None and not found:
-            raise InnkeeperError("MESSAGE_NOT_FOUND", f"the session has no completed reply {message_id!r:.80} of its own")
+            raise InnkeeperError(
+                "MESSAGE_NOT_FOUND", f"the session has no completed reply {message_id!r:.80} of its own"
+            )
         return found
 
     # -- policies, processors, observation ----------------------------------------------------------------------------
@@ -372,7 +385,9 @@ class MvuService:
         def job(tx: Transaction) -> dict[str, Any] | None:
             card = self.shelf.card(tx, character_id)
             if card is None:
-                raise InnkeeperError("CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.80}")
+                raise InnkeeperError(
+                    "CARD_NOT_FOUND", f"expected the id of an imported card, found {character_id!r:.80}"
+                )
             template = self.instances.discover(tx, character_id, card)
             if template is None:
                 return None
@@ -397,8 +412,6 @@ class MvuService:
         self._write(job, None)
 
     def _allocate_explicit(self, tx: Transaction, session: Row) -> None:
-        from runtime.mvu.configured import allocate_explicit
-
         allocate_explicit(tx, self.instances, session)
 
     # -- snapshots and card writes ------------------------------------------------------------------------------------
@@ -443,21 +456,25 @@ class MvuService:
 
     # -- prompts ------------------------------------------------------------------------------------------------------
 
-    def resolve_request(self, session_id: str, *, preview: bool = False, turn: int | None = None, step: int | None = None) -> list[dict[str, Any]]:
+    def resolve_request(
+        self, session_id: str, *, preview: bool = False, turn: int | None = None, step: int | None = None
+    ) -> Records:
         """The state blocks of a request: one per enabled resource, each with its diagnostics (spec/mvu.md §10)."""
 
-        def job(tx: Transaction) -> list[dict[str, Any]]:
+        def job(tx: Transaction) -> Records:
             session = store.session_row(tx, session_id)
             self._require_seed(tx, session)
             return self._blocks(tx, session, preview, turn, step)
 
         return self.ledger.read(job)
 
-    def _blocks(self, tx: Transaction, session: Row, preview: bool, turn: int | None, step: int | None) -> list[dict[str, Any]]:
+    def _blocks(self, tx: Transaction, session: Row, preview: bool, turn: int | None, step: int | None) -> Records:
         blocks = []
         for resource in resources.session_resources(tx, session):
             if resource["source_error"] is not None:
-                raise InnkeeperError(resource["source_error"], f"the resource {resource['id']} has a source error: repair the card")
+                raise InnkeeperError(
+                    resource["source_error"], f"the resource {resource['id']} has a source error: repair the card"
+                )
             variables = tx.load_content(resource["current_content"])
             event = {"preview": preview, "turn": turn, "step": step}
             decision = prompts.decide_request(self.policy, resource, session["id"], event, variables)
@@ -465,7 +482,9 @@ class MvuService:
                 blocks.append(prompts.state_block(resource, variables, resource["revision"], decision.config_revision))
         return blocks
 
-    def resolve_prompt_dependency(self, scope: object, event: object, resource_id: str | None = None) -> dict[str, Any] | None:
+    def resolve_prompt_dependency(
+        self, scope: object, event: object, resource_id: str | None = None
+    ) -> dict[str, Any] | None:
         """The variables that a template or world-book entry may read, with a lease; ``None`` when denied (spec/mvu.md §10)."""
         wanted = read_trace_scope(scope)
         if not isinstance(scope, Mapping) or set(scope) != {"authority", "sessionId"}:
@@ -481,7 +500,11 @@ class MvuService:
                 if known is None:
                     return None
             rows = [r for r in resources.session_resources(tx, session) if resource_id in (None, r["id"])]
-            if len(rows) != 1 or rows[0]["source_error"] is not None or not prompts.same_character(tx, rows[0], session):
+            if (
+                len(rows) != 1
+                or rows[0]["source_error"] is not None
+                or not prompts.same_character(tx, rows[0], session)
+            ):
                 return None
             turn = checked.get("turn") if checked["usage"] == "world-book-variable" and not checked["preview"] else None
             content, revision = prompts.prompt_content(tx, rows[0], session, turn)
@@ -499,7 +522,9 @@ class MvuService:
         def current() -> bool:
             if self._disposed or not decision.current(self.policy):
                 return False
-            now = self.ledger.read(lambda tx: prompts.request_counters(tx, store.session_row(tx, wanted.session_id or "")))
+            now = self.ledger.read(
+                lambda tx: prompts.request_counters(tx, store.session_row(tx, wanted.session_id or ""))
+            )
             return bool(now == counters)
 
         if not current():
@@ -541,8 +566,6 @@ class MvuService:
 
     def list_bound(self, scope: object) -> dict[str, Any]:
         """``{items, revision, checkCurrent}`` of a session's resources, without their contents."""
-        from runtime.values.canonical import sha
-
         try:
             wanted = read_trace_scope(scope)
         except InnkeeperError as error:

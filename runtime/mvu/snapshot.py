@@ -59,10 +59,18 @@ def snapshot(
     if scope.mode != "message":
         view = _opening_view(tx, scope, resource, evidence)
     if resource["source_error"] is not None and view is not None and scope.mode != "message":
-        raise InnkeeperError(resource["source_error"], f"the resource {resource['id']} cannot be initialised: repair the card")
+        raise InnkeeperError(
+            resource["source_error"], f"the resource {resource['id']} cannot be initialised: repair the card"
+        )
     if view is None or view.content is None:
         return _answer(
-            scope, evidence, revision=resource["revision"], status="unavailable", variables={}, resourceId=resource["id"], **first
+            scope,
+            evidence,
+            revision=resource["revision"],
+            status="unavailable",
+            variables={},
+            resourceId=resource["id"],
+            **first,
         )
     helper = processor(resource)
     more = {} if helper is None else {"commandProcessor": dict(helper)}
@@ -86,7 +94,9 @@ def _opening_view(tx: Transaction, scope: CardScope, resource: Row, evidence: Ev
         return current_view(tx, resource)
     checkpoint = resources.checkpoint_at(tx, resource, evidence.session, start.turn or 0)
     if checkpoint is None or checkpoint["seq"] != start.seq:
-        raise InnkeeperError("MVU_BASELINE_REQUIRED", "the first turn has no frozen baseline: the opening's values are unknown")
+        raise InnkeeperError(
+            "MVU_BASELINE_REQUIRED", "the first turn has no frozen baseline: the opening's values are unknown"
+        )
     version = resources.version_by_key(tx, checkpoint["resource_id"], checkpoint["version_key"])
     before = None if version is None else version["data"].get("before")
     return View(checkpoint["content"], before, checkpoint["revision"], checkpoint["version_key"])

@@ -22,7 +22,9 @@ def quota_owner(session: Row | None, resource_id: str) -> str:
     return f"session:{session['id']}"
 
 
-def charge(tx: Transaction, session: Row | None, content_key: str, resource_id: str = "", limit: int | None = None) -> None:
+def charge(
+    tx: Transaction, session: Row | None, content_key: str, resource_id: str = "", limit: int | None = None
+) -> None:
     """Count a content once for its owner; ``PLAY_STORAGE_LIMIT`` when the quota would be exceeded."""
     owner = quota_owner(session, resource_id)
     row = tx.get(CONTENTS, content_key)

@@ -16,6 +16,7 @@ ERRORS = (
     ErrorCode("HOST_EVENT", 400, "fatal", "An event does not have the form that its type asks for."),
     ErrorCode("SESSION_RUNNING", 409, "fatal", "A turn of this session is still running."),
     ErrorCode("SESSION_DELETED", 404, "fatal", "This session was deleted; its children keep what they inherited."),
+    ErrorCode("IMPORT_INVALID", 400, "fatal", "The document is no exported playthrough, or was changed since."),
     ErrorCode("MVU_SESSION_IDENTITY", 400, "fatal", "The session's identity is missing, changed or already used."),
     ErrorCode("MVU_SEED", 400, "fatal", "A fork, swipe or retry was asked for at a place where none is possible."),
     ErrorCode("MVU_SEED_MISMATCH", 400, "fatal", "The new session does not continue what the seed was taken from."),

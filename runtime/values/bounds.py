@@ -6,10 +6,11 @@ before, at the speed of the C encoder; whoever keeps totals adds and subtracts e
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any, NamedTuple
+
+import orjson
 
 from runtime.values.limits import DEFAULT, ValueLimits
 from runtime.values.rows import InnkeeperError
@@ -25,6 +26,8 @@ _SPECIAL = re.compile('["\\\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _MAX_DOUBLE_INT = int(1.7976931348623157e308)
 _ESCAPE_EXTRA = 4
 _ASTRAL_EXTRA = 8
+_SAFE = 2**53
+_NO_LIMIT = 1 << 62
 
 
 class Size(NamedTuple):
@@ -112,55 +115,92 @@ def measure(value: object, limits: ValueLimits = DEFAULT, *, depth: int = 0) -> 
 
     Raises ``MVU_JSON`` for what is not JSON, ``MVU_PATH`` for a forbidden key, ``MVU_LIMIT`` beyond ``limits``.
     """
-    nodes = charge = 0
-    deepest = depth
-    max_nodes, max_charge, max_depth = limits.nodes, limits.charge, limits.depth
-    stack: list[tuple[object, int, tuple[Any, ...] | None]] = [(value, depth, None)]
-    keys: dict[str, int] = {}
+    walk = _Walk(limits, depth)
+    stack: list[_Frame] = []
+    walk.item(value, depth, None, None, stack)
     while stack:
-        item, level, trail = stack.pop()
-        nodes += 1
-        kind = type(item)
-        if kind is str:
-            charge += text_charge(item)  # type: ignore[arg-type]
-        elif kind is int or kind is float:
-            _number(item, trail)
-            charge += _NUMBER_CHARGE
-        elif item is None or item is True or item is False:
-            charge += _WORD_CHARGE
-        elif isinstance(item, dict):
-            charge += _PER_CONTAINER
-            for key, child in item.items():
+        container, level, trail = stack.pop()
+        walk.container(container, level, trail, stack)
+    return Size(walk.nodes, walk.charge, walk.deepest - depth)
+
+
+_Frame = tuple[Any, int, tuple[Any, ...] | None]
+
+
+class _Walk:
+    """The running totals of one measurement."""
+
+    __slots__ = ("charge", "deepest", "keys", "limits", "nodes")
+
+    def __init__(self, limits: ValueLimits, depth: int) -> None:
+        self.limits = limits
+        self.nodes = self.charge = 0
+        self.deepest = depth
+        self.keys: dict[str, int] = {}
+
+    def container(self, container: Any, level: int, trail: tuple[Any, ...] | None, stack: list[_Frame]) -> None:
+        """Count a container and its scalars; its containers go on the stack."""
+        nodes, charge, keys = 1, _PER_CONTAINER + _PER_ENTRY * len(container), self.keys
+        is_dict = isinstance(container, dict)
+        pairs: Any = container.items() if is_dict else enumerate(container)
+        for key, child in pairs:
+            if is_dict:
                 known = keys.get(key)
                 if known is None:
                     name = _check_key(key, trail)
-                    known = keys[name] = _PER_ENTRY + text_charge(name)
+                    known = keys[name] = text_charge(name)
                 charge += known
+            kind = type(child)
+            if kind is str:
+                nodes += 1
+                if child.isascii() and child.isalnum():
+                    charge += 2 + len(child)
+                else:
+                    charge += text_charge(child)
+            elif kind is int and -_SAFE <= child <= _SAFE:
+                nodes += 1
+                charge += _NUMBER_CHARGE
+            elif kind is dict or kind is list:
                 stack.append((child, level + 1, (trail, key)))
-        elif isinstance(item, list):
-            if len(item) > limits.array:
-                raise _limit("items in an array", limits.array, len(item), trail)
-            charge += _PER_CONTAINER + _PER_ENTRY * len(item)
-            stack.extend((child, level + 1, (trail, index)) for index, child in enumerate(item))
+            else:
+                self.item(child, level + 1, trail, key, stack)
+        self.nodes += nodes
+        self.charge += charge
+        self._check(level, trail, len(stack), bool(container))
+        if not is_dict and len(container) > self.limits.array:
+            raise _limit("items in an array", self.limits.array, len(container), trail)
+
+    def item(self, item: Any, level: int, trail: Any, key: Any, stack: list[_Frame]) -> None:
+        """Count one scalar of any kind, or put a container on the stack."""
+        where = (trail, key) if key is not None else None
+        if isinstance(item, dict | list):
+            stack.append((item, level, where))
+            return
+        self.nodes += 1
+        if item is None or item is True or item is False:
+            self.charge += _WORD_CHARGE
         elif isinstance(item, str):
-            charge += text_charge(str(item))
-        elif _number(item, trail):
-            charge += _NUMBER_CHARGE
+            self.charge += text_charge(str(item))
+            self._check(level - 1, where, 0, False)
+        elif _number(item, where):
+            self.charge += _NUMBER_CHARGE
         else:
             raise InnkeeperError(
                 "MVU_JSON",
-                f"expected a JSON value, found {kind.__name__} at '{_pointer(trail)}'",
-                {"path": _pointer(trail)},
+                f"expected a JSON value, found {type(item).__name__} at '{_pointer(where)}'",
+                {"path": _pointer(where)},
             )
-        if level > deepest:
-            deepest = level
-            if level > max_depth:
-                raise _limit("levels of nesting", max_depth, level, trail)
-        if charge > max_charge:
-            raise _limit("charged bytes", max_charge, "more", trail)
-        if nodes + len(stack) > max_nodes:
-            raise _limit("values", max_nodes, "more", trail)
-    return Size(nodes, charge, deepest - depth)
+
+    def _check(self, level: int, trail: tuple[Any, ...] | None, waiting: int, filled: bool) -> None:
+        level += filled
+        if level > self.deepest:
+            self.deepest = level
+            if level > self.limits.depth:
+                raise _limit("levels of nesting", self.limits.depth, level, trail)
+        if self.charge > self.limits.charge:
+            raise _limit("charged bytes", self.limits.charge, "more", trail)
+        if self.nodes + waiting > self.limits.nodes:
+            raise _limit("values", self.limits.nodes, "more", trail)
 
 
 def check_json(value: object, limits: ValueLimits = DEFAULT) -> Size:
@@ -168,35 +208,28 @@ def check_json(value: object, limits: ValueLimits = DEFAULT) -> Size:
     return measure(value, limits)
 
 
-_plain_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _ASTRAL_LEADS = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
+_NUMBER_STARTS = bytes.maketrans(b"-123456789[:", b"0000000000,,")
 
 
 def quick_size(value: Any) -> Size:
-    """An upper bound of the size of a value that passed ``check_json`` before; exact only in ``depth`` being 0.
+    """An upper bound of the size of a value that passed ``check_json`` before; its ``depth`` is 0 and means nothing.
 
-    One pass of the C encoder and a few byte counts: every comma and bracket of the text may stand for a value, every
-    value may be a number, every backslash may be a six-byte control character. What is counted inside strings only
-    makes the bound larger.
+    One pass of a C encoder and a few byte counts: every comma and bracket of the text may stand for a value, every
+    backslash for a six-byte control character. What is counted inside strings only makes the bound larger.
     """
-    if type(value) is str:
-        return Size(1, text_charge(value), 0)
-    if type(value) is not dict and type(value) is not list:
-        return Size(1, _NUMBER_CHARGE, 0)
+    if not isinstance(value, dict | list):
+        return Size(1, text_charge(value) if isinstance(value, str) else _NUMBER_CHARGE, 0)
     try:
-        raw = _plain_text(value).encode("utf-8")
-    except UnicodeEncodeError:  # a lone surrogate: rare, so the exact walk is good enough
-        exact = measure(value, ValueLimits(nodes=1 << 62, charge=1 << 62, depth=1 << 30, array=1 << 62))
+        raw = orjson.dumps(value)
+    except (orjson.JSONEncodeError, TypeError):  # a lone surrogate or a huge integer: the exact walk is good enough
+        exact = measure(value, ValueLimits(nodes=_NO_LIMIT, charge=_NO_LIMIT, depth=_NO_LIMIT, array=_NO_LIMIT))
         return Size(exact.nodes, exact.charge, 0)
     containers = raw.count(b"[") + raw.count(b"{")
-    nodes = raw.count(b",") + containers + 1
-    astral = sum(map(raw.count, _ASTRAL_LEADS))
-    charge = (
-        len(raw)
-        + nodes * (_NUMBER_CHARGE - 1)
-        + containers * _PER_CONTAINER
-        + nodes
-        + raw.count(b"\\") * _ESCAPE_EXTRA
-        + astral * _ASTRAL_EXTRA
-    )
-    return Size(nodes, charge, 0)
+    entries = raw.count(b",") + containers
+    numbers = raw.translate(_NUMBER_STARTS).count(b",0")
+    charge = len(raw) + entries + containers + numbers * (_NUMBER_CHARGE - 1)
+    charge += raw.count(b"null") + raw.count(b"true") + raw.count(b"\\") * _ESCAPE_EXTRA
+    if not raw.isascii():
+        charge += sum(map(raw.count, _ASTRAL_LEADS)) * _ASTRAL_EXTRA
+    return Size(entries + 1, charge, 0)

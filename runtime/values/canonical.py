@@ -16,8 +16,8 @@ from runtime.values.rows import InnkeeperError
 
 _sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True).encode
 _ordered = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-# A number that the two languages may print differently: any float, any integer of sixteen digits or more.
-_ODD_NUMBER = re.compile(r"(?:^|[\[:,])-?(?:[0-9]+[.e]|[0-9]{16})")
+# Numbers that the two languages print differently: integral floats, exponents, integers of sixteen digits or more.
+_ODD_NUMBER = re.compile(r"(?:^|[\[:,])-?(?:[0-9]+\.0(?:[,\]}]|$)|[0-9]+(?:\.[0-9]+)?e|[0-9]{16})")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

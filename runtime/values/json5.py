@@ -26,7 +26,9 @@ _TOKEN = re.compile(
     r"""(?P<skip>"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|//[^\n\r\u2028\u2029]*|/\*[\s\S]*?\*/)"""
     r"""|(?P<word>[\w$\\]+)"""
 )
-_ESCAPE = re.compile(r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|u([dD][c-fC-F][0-9a-fA-F]{2})|[\s\S])")
+_ESCAPE = re.compile(
+    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|u([dD][c-fC-F][0-9a-fA-F]{2})|[\s\S])"
+)
 _NEAR = re.compile(r"near ([0-9]+)")
 
 

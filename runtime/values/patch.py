@@ -59,10 +59,13 @@ def _diff_list(before: list[Any], after: list[Any], path: str, changes: list[Cha
     both = min(len(old), len(new))
     for offset in range(both):
         _diff(old[offset], new[offset], f"{path}/{start + offset}", changes)
-    for offset in range(len(old) - 1, both - 1, -1):
-        changes.append({"path": f"{path}/{start + offset}", "op": "remove", "before": old[offset]})
-    for offset in range(both, len(new)):
-        changes.append({"path": f"{path}/{start + offset}", "op": "add", "after": new[offset]})
+    changes.extend(
+        {"path": f"{path}/{start + offset}", "op": "remove", "before": old[offset]}
+        for offset in range(len(old) - 1, both - 1, -1)
+    )
+    changes.extend(
+        {"path": f"{path}/{start + offset}", "op": "add", "after": new[offset]} for offset in range(both, len(new))
+    )
 
 
 def to_rfc6902(changes: Iterable[Change]) -> list[Change]:

@@ -14,7 +14,6 @@ import yaml
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
-    Event,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
@@ -48,9 +47,7 @@ class YamlError(InnkeeperError):
 
 def _refuse(mark: Any, message: str) -> NoReturn:
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-    raise YamlError(
-        "MVU_PARSE", f"{message} at line {line}, column {column}", {"line": line, "column": column}
-    )
+    raise YamlError("MVU_PARSE", f"{message} at line {line}, column {column}", {"line": line, "column": column})
 
 
 def resolve_plain(text: str) -> Any:
@@ -92,7 +89,7 @@ class _Builder:
         # one frame per open collection: container, pending key (None: a key is awaited), whether it is a mapping
         self.stack: list[list[Any]] = []
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Any) -> None:
         kind = type(event)
         if kind is ScalarEvent:
             self._scalar(event)

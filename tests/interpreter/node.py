@@ -1,12 +1,14 @@
 """Running Node.js beside our code: values in and out as tagged JSON, one process per batch."""
 
+import functools
 import json
 import math
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -74,15 +76,40 @@ def decode(value: Any) -> Any:
     return js_number(value) if is_number(value) else value
 
 
+def _without(notice: str) -> NoReturn:
+    """Skip the test with a notice, or fail it where INNKEEPER_REQUIRE_NODE=1 demands the comparison."""
+    if os.environ.get("INNKEEPER_REQUIRE_NODE") == "1":
+        pytest.fail(notice)
+    pytest.skip(notice)
+
+
 def node_or_skip() -> str:
-    """The Node.js program; skips the test with a notice without one, unless INNKEEPER_REQUIRE_NODE=1 demands it."""
-    found = shutil.which("node")
-    if found is None:
-        notice = "Node.js is not installed: the comparison with the real engine did not run"
-        if os.environ.get("INNKEEPER_REQUIRE_NODE") == "1":
-            pytest.fail(notice)
-        pytest.skip(notice)
-    return found
+    """The Node.js program."""
+    return shutil.which("node") or _without("Node.js is not installed: the comparison with it did not run")
+
+
+@functools.cache
+def _installed(package: str) -> Path | str:
+    """The folder whose node_modules hold a package, or why there is none; kept in the system's temporary folder."""
+    folder = Path(tempfile.gettempdir()) / f"innkeeper-node-{package.replace('/', '-')}"
+    name = package.rpartition("@")[0]
+    if not (folder / "node_modules" / name / "package.json").exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            return "npm is not installed"
+        folder.mkdir(exist_ok=True)
+        command = [npm, "install", "--no-audit", "--no-fund", "--no-save", "--prefix", str(folder), package]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False, cwd=folder)
+        if done.returncode != 0:
+            return f"npm could not install {package}: {done.stderr[-300:]}"
+    return folder
+
+
+def zod_or_skip() -> Path:
+    """A folder from which Node.js finds zod 4.4.3."""
+    node_or_skip()
+    folder = _installed("zod@4.4.3")
+    return folder if isinstance(folder, Path) else _without(f"{folder}: the comparison with Zod did not run")
 
 
 def run_node(script: str, data: Any, cwd: Path | None = None) -> Any:

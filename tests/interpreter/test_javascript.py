@@ -138,7 +138,7 @@ def random_number(dice: random.Random) -> float:
     if kind == 0:
         return float(dice.randrange(-1000, 1000))
     if kind == 1:
-        return dice.randrange(-10000, 10000) / 2 ** dice.randrange(12)
+        return math.ldexp(dice.randrange(-10000, 10000), -dice.randrange(12))
     if kind == 2:
         return round(dice.uniform(-1000, 1000), dice.randrange(6))
     if kind == 3:
@@ -147,7 +147,7 @@ def random_number(dice: random.Random) -> float:
         return dice.choice(
             [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**53, 1e21, 1e-7, 5e-324, 1.7976931348623157e308]
         )
-    return float(2 ** dice.randrange(70) + dice.randrange(-2, 3))
+    return math.ldexp(1, dice.randrange(70)) + dice.randrange(-2, 3)
 
 
 TEXT_PIECES = [
