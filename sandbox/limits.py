@@ -52,6 +52,10 @@ WORKERS = Limit("sandbox.workers", 8, "processes", "children that live at the sa
 SPARES = Limit("sandbox.spares", 1, "processes", "unused children kept ready for a new owner", EXECUTION)
 WORKER_CALLS = Limit("sandbox.worker_calls", 2_000, "calls", "calls of one child before it is replaced", EXECUTION)
 IDLE_S = Limit("sandbox.idle", 60, "seconds", "how long an unused child is kept", EXECUTION)
+FUEL = Limit("sandbox.fuel", 800_000_000, "instructions", "WebAssembly instructions of one entry", EXECUTION)
+WASM_EXTRA_BYTES = Limit(
+    "sandbox.wasm_extra", 4 * MIB, "bytes", "a WebAssembly guest's memory beside its heap", EXECUTION
+)
 READERS = Limit("sandbox.readers", 1_024, "helpers", "helpers remembered as readers of variables", EXECUTION)
 
 LIMITS: tuple[Limit, ...] = (
@@ -76,6 +80,8 @@ LIMITS: tuple[Limit, ...] = (
     SPARES,
     WORKER_CALLS,
     IDLE_S,
+    FUEL,
+    WASM_EXTRA_BYTES,
     READERS,
 )
 
@@ -105,6 +111,8 @@ class Budget:
     spares: int = field(default=SPARES.default)
     worker_calls: int = field(default=WORKER_CALLS.default)
     idle_s: int = field(default=IDLE_S.default)
+    fuel: int = field(default=FUEL.default)
+    wasm_extra_bytes: int = field(default=WASM_EXTRA_BYTES.default)
     readers: int = field(default=READERS.default)
 
     def __post_init__(self) -> None:

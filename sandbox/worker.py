@@ -18,6 +18,7 @@ import quickjs
 
 from sandbox.limits import Budget
 from sandbox.protocol import DONE, FAILED, HEAD, LOAD, PART, WANTED, frame, split_sections
+from sandbox.settings import prelude_settings
 
 _MS = 1_000
 
@@ -40,20 +41,7 @@ def build_world(prelude: str, budget: Budget) -> World:
     """A context with the frozen prelude. Limits go on later: a start-up that runs out of memory can corrupt itself."""
     context = quickjs.Context()
     enter = context.eval(prelude)
-    enter(
-        "configure",
-        json.dumps(
-            {
-                "listeners": budget.listeners,
-                "commands": budget.output_commands,
-                "output": budget.output_units,
-                "message": budget.message_units,
-                "userText": budget.user_text_units,
-                "block": budget.block_units,
-                "chunk": budget.chunk_units,
-            }
-        ),
-    )
+    enter("configure", prelude_settings(budget))
     return World(context, enter)
 
 
