@@ -100,6 +100,8 @@ class Worker:
         while True:
             head = self._read(HEAD.size)
             size, kind = HEAD.unpack(head)
+            if size > self.budget.input_bytes:
+                raise Hangup  # nobody but the parent writes here, and it asks for no more
             source, gate, commands, text, user, variables = split_sections(self._read(size))
             world, self.world = self.world, None
             if world is None or world.loaded not in (None, (source, gate)):
