@@ -10,8 +10,9 @@ from runtime.mvu.service_errors import ERRORS as MVU_SERVICE
 from runtime.sessions.errors import ERRORS as SESSIONS
 from runtime.values.errors import ERRORS as VALUES
 from runtime.values.rows import ErrorCode
+from runtime.world.errors import ERRORS as WORLD
 
-_TABLES = (VALUES, LEDGER, SESSIONS, CARDS, MVU, MVU_SERVICE, HELPER)
+_TABLES = (VALUES, LEDGER, SESSIONS, CARDS, MVU, MVU_SERVICE, HELPER, WORLD)
 
 
 def _gather() -> dict[str, ErrorCode]:
