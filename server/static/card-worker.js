@@ -557,6 +557,7 @@ function install(scope, { face, view, targets, timers, events, report, send }) {
     Object.defineProperty(scope, name, { value, writable: false, configurable: false, enumerable: true });
   }
   const window = Object.create(scope);
+  if (!Object.hasOwn(scope, "self")) Object.defineProperty(scope, "self", { value: scope, writable: false, configurable: false });
   Object.defineProperty(scope, "window", { value: window, writable: false, configurable: false });
 }
 
