@@ -169,7 +169,7 @@ def test_forks_and_swipes_cut_where_they_should(inn: Inn) -> None:
 
 def _reply(inn: Inn, session: str, message: str) -> int:
     events = inn.host.events(session)["events"]
-    return next(event["seq"] for event in events if event.get("id") == message)
+    return int(next(event["seq"] for event in events if event.get("id") == message))
 
 
 def test_a_pending_fork_stays_pending(inn: Inn) -> None:
