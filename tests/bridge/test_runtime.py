@@ -235,7 +235,7 @@ try { getChatMessages(1); } catch (error) { console.log('message 1', error.code)
 
 def test_the_order_of_life_and_the_first_message(page: Page, stub: Stub) -> None:
     world = stub[1]
-    world.extra = {"firstMessage": {"greetingIndex": 0, "text": "Hello, Robin.", "messageCount": 2}}
+    world.extra = {"firstMessage": {"greetingIndex": 0, "text": "Hello, Robin.", "messageCount": 3}}
     assert run(opened(page, stub), LIFE, scope=OPENING, write=False) == "running"
     assert page.evaluate("window.logs") == [
         "chat 3 null", "data 10", "data 10", "data 10", "data MVU_SCOPE", "data MVU_SCOPE", "data MVU_SCOPE",
@@ -251,11 +251,11 @@ def test_a_greeting_selection_is_told_once_and_survives_a_failed_start(page: Pag
         run(page, source, scope=OPENING, write=False)
         return [line for line in page.evaluate("window.logs") if line.startswith(("selected", "swiped"))]
 
-    world.extra = {"firstMessage": {"greetingIndex": 0, "text": "one", "messageCount": 0}}
+    world.extra = {"firstMessage": {"greetingIndex": 0, "text": "one", "messageCount": 1}}
     opened(page, stub)
     assert tail(LIFE) == [], "a mount is no selection"
     assert tail(LIFE) == [], "a rebuild is none either"
-    world.extra = {"firstMessage": {"greetingIndex": 1, "text": "two", "messageCount": 0}}
+    world.extra = {"firstMessage": {"greetingIndex": 1, "text": "two", "messageCount": 1}}
     assert tail("throw new Error('start fails')") == []
     assert tail(LIFE) == ["selected true two", "swiped 0"]
     assert tail(LIFE) == [], "once delivered, never again"
