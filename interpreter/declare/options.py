@@ -6,7 +6,7 @@ from typing import Any
 
 from interpreter.budget import Run
 from interpreter.declare.nodes import Check, Node
-from interpreter.evaluate.operators import describe
+from interpreter.evaluate.operators import describe, is_callable
 from interpreter.evaluate.values import ErrorValue, Thrown
 from interpreter.javascript import UNDEFINED
 
