@@ -114,7 +114,7 @@ class StringFormat(Check):
 
     format: str
     pattern: Opaque = None
-    options: Mapping[str, Any] = NO_META
+    options: Mapping[str, Any] = field(default_factory=lambda: NO_META)
     function: Opaque = None
 
 
@@ -199,7 +199,7 @@ class Node:
 
     checks: tuple[Check, ...] = ()
     error: Opaque = None
-    meta: Mapping[str, Any] = NO_META
+    meta: Mapping[str, Any] = field(default_factory=lambda: NO_META)
     position: int = -1
 
 
