@@ -22,16 +22,19 @@ class Run:
         "frozen",
         "limit",
         "loop_items",
+        "parsers",
         "profile",
         "regexes",
         "restricted",
         "row",
         "steps",
         "string",
+        "unclean",
+        "version",
         "weight",
     )
 
-    def __init__(self, profile: str, row: limits.Limit, clock: int | None, *, restricted: bool = False) -> None:
+    def __init__(self, profile: str, row: limits.Limit, clock: int | None, *, version: int = 3) -> None:
         self.profile = profile
         self.row = row
         self.limit = row.under(profile)
@@ -42,9 +45,12 @@ class Run:
         self.clock_reads = 0
         self.string = limits.STRING.under(profile)
         self.loop_items = limits.LOOP_ITEMS.under(profile)
-        self.restricted = restricted
+        self.version = version
+        self.restricted = version < 3
         self.frozen: dict[int, Any] = {}
         self.regexes: dict[int, Any] = {}
+        self.unclean = False
+        self.parsers: dict[int, Any] = {}
 
     def charge(self, steps: int) -> None:
         """Count steps; refuse when there are more than the budget."""

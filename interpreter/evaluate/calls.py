@@ -19,7 +19,10 @@ from interpreter.syntax.source import Tree, position
 def _arguments(compiler: Compiler, nodes: list[Tree], scope: Scope) -> Evaluate:
     """The closure of an argument list."""
     parts = [
-        (node.type == "SpreadElement", compiler.expression(node.argument if node.type == "SpreadElement" else node, scope))
+        (
+            node.type == "SpreadElement",
+            compiler.expression(node.argument if node.type == "SpreadElement" else node, scope),
+        )
         for node in nodes
     ]
     if not any(spread for spread, _ in parts):

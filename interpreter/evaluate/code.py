@@ -60,7 +60,9 @@ class Compiler:
         self.cost += 1
         compile_ = EXPRESSIONS.get(node.type)
         if compile_ is None:
-            return self.fault(node, node.type, f"expected a supported expression, found {node.type}", NEAREST.get(node.type))
+            return self.fault(
+                node, node.type, f"expected a supported expression, found {node.type}", NEAREST.get(node.type)
+            )
         return compile_(self, node, scope)
 
     def statement(self, node: Tree, scope: Scope) -> Evaluate:
@@ -70,7 +72,9 @@ class Compiler:
         self.cost += 1
         compile_ = STATEMENTS.get(node.type)
         if compile_ is None:
-            return self.fault(node, node.type, f"expected a supported statement, found {node.type}", NEAREST.get(node.type))
+            return self.fault(
+                node, node.type, f"expected a supported statement, found {node.type}", NEAREST.get(node.type)
+            )
         return compile_(self, node, scope)
 
     def block(self, body: list[Tree], scope: Scope) -> Evaluate:
@@ -133,7 +137,9 @@ class Compiler:
     def function(self, node: Tree, scope: Scope) -> Evaluate:
         """The closure that makes a function value."""
         if node.isAsync or node.generator:
-            return self.fault(node, "function", "expected a plain function, found an async or generator function", "() => …")
+            return self.fault(
+                node, "function", "expected a plain function, found an async or generator function", "() => …"
+            )
         outer_cost, self.cost = self.cost, 1
         frame = Frame(scope.frame)
         inner = Scope(scope, frame, is_function=True)

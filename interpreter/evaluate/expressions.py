@@ -14,11 +14,22 @@ from interpreter.evaluate.functions import Evaluate
 from interpreter.evaluate.operators import BINARY, describe, iterate, property_key
 from interpreter.evaluate.properties import UNSAFE, delete_member, get_member, has_member, set_member
 from interpreter.evaluate.scope import UNSET, FrameValue, Scope
-from interpreter.evaluate.values import Chain, ErrorValue, Getter, MapValue, Namespace, Native, SetValue, Thrown, type_error
+from interpreter.evaluate.values import (
+    Chain,
+    ErrorValue,
+    Getter,
+    MapValue,
+    Namespace,
+    Native,
+    SetValue,
+    Thrown,
+    type_error,
+)
 from interpreter.javascript import UNDEFINED, truthy
 from interpreter.syntax.source import Tree
 
 _MISSING = object()
+_DATA = (bool, int, float, str, dict, list, Getter)
 SHORT = object()  # what an optional chain answers inside when it stopped
 
 
@@ -141,10 +152,7 @@ def spread_into(run: Any, made: dict[str, Any], value: Any) -> None:
         if any(type(item) is Getter for item in value.values()):
             value = {key: get_member(run, value, key) for key in value}
         made.update(value)
-    elif type(value) is list:
-        run.charge(len(value))
-        made.update((str(index), item) for index, item in enumerate(value))
-    elif isinstance(value, str):
+    elif type(value) is list or isinstance(value, str):
         run.charge(len(value))
         made.update((str(index), item) for index, item in enumerate(value))
     elif not (value is None or value is UNDEFINED or isinstance(value, (bool, int, float, SetValue, MapValue))):
@@ -190,9 +198,10 @@ def _object(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
                 spread_into(frame[1], made, value(frame))
                 continue
             key = name if isinstance(name, str) else property_key(frame[1], name(frame))
-            if key == "__proto__":
+            item = Getter(value(frame)) if kind == "get" else value(frame)
+            if key == "__proto__" and (isinstance(item, _DATA) or item is None or item is UNDEFINED):
                 raise EvaluationError("MVU_PATH", "expected a safe key, found __proto__")
-            made[key] = Getter(value(frame)) if kind == "get" else value(frame)
+            made[key] = item
         return made
 
     return run

@@ -9,10 +9,10 @@ from interpreter.budget import Run
 from interpreter.errors import Fault
 from interpreter.evaluate.code import Compiler
 from interpreter.evaluate.operators import register_text, to_text
-from interpreter.evaluate.properties import methods, register_reader
+from interpreter.evaluate.properties import METHODS, methods, register_reader
 from interpreter.evaluate.values import ErrorValue, Thrown
 from interpreter.javascript import UNDEFINED
-from interpreter.regex import FiniteRegex, RegExp, RegexMatch, RegexRefused, compile_finite, compile_regex
+from interpreter.regex import FiniteRegex, RegexMatch, RegExp, RegexRefused, compile_finite, compile_regex
 from interpreter.syntax.source import Tree, position
 
 
@@ -117,8 +117,7 @@ def new_regex(_run: Run, arguments: list[Any]) -> Any:
         raise Thrown(ErrorValue("SyntaxError", error.message)) from None
 
 
-methods(RegExp).update(
-    {"test": _test, "exec": _exec, "toString": lambda run, target, arguments: regex_text(target)}
-)
+METHODS[MatchArray] = methods(list)
+methods(RegExp).update({"test": _test, "exec": _exec, "toString": lambda run, target, arguments: regex_text(target)})
 register_reader(RegExp, _read)
 register_text(RegExp, regex_text)

@@ -9,7 +9,6 @@ from interpreter.errors import BudgetExceeded, EvaluationError
 from interpreter.evaluate.code import Compiler, Jump, exported
 from interpreter.evaluate.functions import Evaluate
 from interpreter.evaluate.operators import describe, iterate
-from interpreter.evaluate.properties import get_member
 from interpreter.evaluate.scope import FIRST_SLOT, UNSET, Frame, FrameValue, Scope
 from interpreter.evaluate.values import Thrown
 from interpreter.javascript import UNDEFINED, js_key_order, strict_equal, truthy
@@ -212,7 +211,9 @@ def _for_each(compiler: Compiler, node: Tree, scope: Scope, label: str | None, *
             inner.declare(name, constant=node.left.kind == "const")
 
     def compile_turn() -> tuple[Any, Turn]:
-        return compiler.pattern(target, inner, declare=declares), compiler.statement(node.body, Scope(inner, inner.frame))
+        return compiler.pattern(target, inner, declare=declares), compiler.statement(
+            node.body, Scope(inner, inner.frame)
+        )
 
     (bind, body), cost = _turn_cost(compiler, compile_turn, scope)
     if compiler.restricted and declares and _shadowed(node, target):

@@ -16,8 +16,37 @@ REGISTER = "registerMvuSchema"
 PINNED = "https://testingcf.jsdelivr.net/gh/StageDog/tavern_resource/dist/util/mvu_zod.js"
 FUNCTIONS = frozenset({"ArrowFunctionExpression", "FunctionExpression", "FunctionDeclaration"})
 MUTATORS = frozenset(
-    "push pop shift unshift splice sort reverse fill copyWithin set add delete clear assign merge defaults defaultsDeep "
-    "extend assignIn mergeWith unset update pull pullAll pullAt remove defineProperty setWith assignWith".split()
+    [
+        "push",
+        "pop",
+        "shift",
+        "unshift",
+        "splice",
+        "sort",
+        "reverse",
+        "fill",
+        "copyWithin",
+        "set",
+        "add",
+        "delete",
+        "clear",
+        "assign",
+        "merge",
+        "defaults",
+        "defaultsDeep",
+        "extend",
+        "assignIn",
+        "mergeWith",
+        "unset",
+        "update",
+        "pull",
+        "pullAll",
+        "pullAt",
+        "remove",
+        "defineProperty",
+        "setWith",
+        "assignWith",
+    ]
 )
 
 
@@ -262,7 +291,9 @@ class Slicer:
         chosen: set[int] = set()
         changed = True
         writes = [
-            set() if item.names or id(item.outer) in inside or id(item.tree) in registrations else written_names(item.tree)
+            set()
+            if item.names or id(item.outer) in inside or id(item.tree) in registrations
+            else written_names(item.tree)
             for item in self.items
         ]
         while changed:

@@ -11,21 +11,76 @@ from interpreter.syntax.program import PINNED, REGISTER, Program
 from interpreter.syntax.source import Source, Tree, fault_at, refuse, walk
 
 NODES = frozenset(
-    "Program ImportDeclaration ImportSpecifier ExportNamedDeclaration VariableDeclaration VariableDeclarator Identifier "
-    "Literal ArrayExpression ObjectExpression Property SpreadElement MemberExpression ChainExpression "
-    "ArrowFunctionExpression FunctionExpression AssignmentPattern ForOfStatement CallExpression BinaryExpression "
-    "LogicalExpression ConditionalExpression UnaryExpression AssignmentExpression BlockStatement ReturnStatement "
-    "IfStatement ExpressionStatement".split()
+    [
+        "Program",
+        "ImportDeclaration",
+        "ImportSpecifier",
+        "ExportNamedDeclaration",
+        "VariableDeclaration",
+        "VariableDeclarator",
+        "Identifier",
+        "Literal",
+        "ArrayExpression",
+        "ObjectExpression",
+        "Property",
+        "SpreadElement",
+        "MemberExpression",
+        "ChainExpression",
+        "ArrowFunctionExpression",
+        "FunctionExpression",
+        "AssignmentPattern",
+        "ForOfStatement",
+        "CallExpression",
+        "BinaryExpression",
+        "LogicalExpression",
+        "ConditionalExpression",
+        "UnaryExpression",
+        "AssignmentExpression",
+        "BlockStatement",
+        "ReturnStatement",
+        "IfStatement",
+        "ExpressionStatement",
+    ]
 )
-MATH = frozenset("abs ceil floor round sqrt pow min max trunc log exp sin cos tan".split())
+MATH = frozenset(
+    ["abs", "ceil", "floor", "round", "sqrt", "pow", "min", "max", "trunc", "log", "exp", "sin", "cos", "tan"]
+)
 METHODS = frozenset(
-    "number string boolean any unknown object array record enum literal union describe prefault default optional "
-    "nullable passthrough strict strip min max int or transform superRefine regex addIssue clamp".split()
+    [
+        "number",
+        "string",
+        "boolean",
+        "any",
+        "unknown",
+        "object",
+        "array",
+        "record",
+        "enum",
+        "literal",
+        "union",
+        "describe",
+        "prefault",
+        "default",
+        "optional",
+        "nullable",
+        "passthrough",
+        "strict",
+        "strip",
+        "min",
+        "max",
+        "int",
+        "or",
+        "transform",
+        "superRefine",
+        "regex",
+        "addIssue",
+        "clamp",
+    ]
 )
 UNSAFE_KEYS = frozenset({"__proto__", "prototype", "constructor"})
 _UNARY = frozenset({"!", "+", "-"})
-_BINARY = frozenset("+ - * / % ** < > <= >= === !== == !=".split())
-_ASSIGN = frozenset("= += -= *= /= %= **=".split())
+_BINARY = frozenset(["+", "-", "*", "/", "%", "**", "<", ">", "<=", ">=", "===", "!==", "==", "!="])
+_ASSIGN = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "**="])
 _NEAREST = {
     "TemplateLiteral": "'text' + value",
     "UpdateExpression": "n = n + 1",
@@ -105,7 +160,9 @@ class Restricted:
 
     def _import(self, statement: Tree) -> None:
         address = str(statement.source.value)
-        good = address.startswith("https://") and address.endswith("/mvu_zod.js") and not any(c.isspace() for c in address)
+        good = (
+            address.startswith("https://") and address.endswith("/mvu_zod.js") and not any(c.isspace() for c in address)
+        )
         specifiers = statement.specifiers
         named = len(specifiers) == 1 and specifiers[0].type == "ImportSpecifier"
         exact = named and specifiers[0].imported.name == REGISTER and specifiers[0].local.name == REGISTER
@@ -166,7 +223,9 @@ class Restricted:
 
     def _property(self, node: Tree) -> None:
         if node.kind != "init" or node.method or node.computed:
-            self._fault(node, "property", "expected name: value, found a method, accessor or computed key", "name: value")
+            self._fault(
+                node, "property", "expected name: value, found a method, accessor or computed key", "name: value"
+            )
             return
         name = str(getattr(node.key, "name", None) or getattr(node.key, "value", ""))
         if name in UNSAFE_KEYS:

@@ -118,7 +118,9 @@ def _syntax_fault(text: str, error: Exception) -> Fault:
     if _HYPHEN_KEY.search(content):
         return Fault(line, column, "key", "expected a name, found an unquoted key with a hyphen", "'quoted-key': …")
     if line >= len(lines) - 1 and "Unexpected end" in detail:
-        return Fault(line, column, "end of text", "expected a closing bracket, found the end of the text", "`)`, `]` or `}`")
+        return Fault(
+            line, column, "end of text", "expected a closing bracket, found the end of the text", "`)`, `]` or `}`"
+        )
     return Fault(line, column, "syntax", f"expected JavaScript, found a syntax error: {detail}")
 
 

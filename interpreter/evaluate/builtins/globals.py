@@ -88,7 +88,9 @@ STRING = Native(
         "fromCodePoint": Native("String.fromCodePoint", _from_code_point),
     },
 )
-CONSOLE = Namespace("console", {name: Native(f"console.{name}", _silent) for name in ("log", "info", "warn", "error", "debug")})
+CONSOLE = Namespace(
+    "console", {name: Native(f"console.{name}", _silent) for name in ("log", "info", "warn", "error", "debug")}
+)
 
 
 def globals_for(version: int, zod: Namespace) -> dict[str, Any]:
@@ -98,7 +100,14 @@ def globals_for(version: int, zod: Namespace) -> dict[str, Any]:
         functions = {name: function for name, function in MATH_FUNCTIONS.items() if name in MATH}
         capital = Namespace("Math", {**functions, "PI": math.pi, "E": math.e})
         small = Namespace("math", {**functions, "pi": math.pi, "e": math.e})
-        return {**functions, **constants, "z": zod, "Math": capital, "math": small, "_": Namespace("_", RESTRICTED_LODASH)}
+        return {
+            **functions,
+            **constants,
+            "z": zod,
+            "Math": capital,
+            "math": small,
+            "_": Namespace("_", RESTRICTED_LODASH),
+        }
     return {
         **constants,
         "NaN": math.nan,

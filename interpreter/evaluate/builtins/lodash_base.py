@@ -16,7 +16,9 @@ from interpreter.evaluate.properties import UNSAFE, array_index, get_member, set
 from interpreter.evaluate.values import Chain, MapValue, SetValue
 from interpreter.javascript import UNDEFINED, truthy
 
-_PATH = re.compile(r"""[^.\[\]]+|\[(?:(-?\d+(?:\.\d+)?)|(["'])((?:(?!\2)[^\\]|\\.)*?)\2)\]|(?=(?:\.|\[\])(?:\.|\[\]|$))""")
+_PATH = re.compile(
+    r"""[^.\[\]]+|\[(?:(-?\d+(?:\.\d+)?)|(["'])((?:(?!\2)[^\\]|\\.)*?)\2)\]|(?=(?:\.|\[\])(?:\.|\[\]|$))"""
+)
 
 
 def to_path(value: Any) -> list[str]:

@@ -26,6 +26,7 @@ from interpreter.evaluate.builtins.lodash_base import (
     to_path,
     values_of,
 )
+from interpreter.evaluate.builtins.numbers import ONE_NUMBER
 from interpreter.evaluate.builtins.objects import clone, object_entries, object_keys
 from interpreter.evaluate.builtins.strings import split_text
 from interpreter.evaluate.operators import call_function, describe, is_callable, property_key, to_text
@@ -277,9 +278,8 @@ def _clone_deep(run: Run, a: Items) -> Any:
 
 @lodash("clamp")
 def _clamp(run: Run, a: Items) -> Any:
-    if run.restricted:
-        if len(a) != 3 or not all(js.is_number(value) for value in a):
-            raise EvaluationError("MVU_SCHEMA_CODE", "expected three numbers for _.clamp, found something else")
+    if run.restricted and (len(a) != 3 or not all(js.is_number(value) for value in a)):
+        raise EvaluationError("MVU_SCHEMA_CODE", "expected three numbers for _.clamp, found something else")
     low, high = arg(a, 1), arg(a, 2)
     if high is UNDEFINED:
         low, high = UNDEFINED, low
@@ -319,18 +319,14 @@ def _rounder(method: Callable[[Any], Any]) -> Function:
 
 
 def _exponent(value: Any) -> tuple[str, str, int]:
-    written = js.js_number_text(value)
+    written = _base_text(value)
     mantissa, mark, exponent = written.partition("e")
     return mantissa, mark, int(exponent or 0)
 
 
-def _whole(function_: Callable[[float], int]) -> Callable[[Any], Any]:
-    return lambda value: value if type(value) is int or not math.isfinite(value) else js.js_number(function_(value))
-
-
 OBJECTS["round"] = _rounder(js.js_round)
-OBJECTS["floor"] = _rounder(_whole(math.floor))
-OBJECTS["ceil"] = _rounder(_whole(math.ceil))
+OBJECTS["floor"] = _rounder(ONE_NUMBER["floor"])
+OBJECTS["ceil"] = _rounder(ONE_NUMBER["ceil"])
 
 
 def total(run: Run, values: Items) -> Any:
@@ -441,13 +437,21 @@ def _times(run: Run, a: Items) -> Any:
 
 
 def _as_text(value: Any) -> str:
-    return "" if value is None or value is UNDEFINED else text(value)
+    return "" if value is None or value is UNDEFINED else _base_text(value)
+
+
+def _base_text(value: Any) -> str:
+    """lodash's text of a value: null inside an array is written, and -0 keeps its sign."""
+    if isinstance(value, list):
+        return ",".join(_base_text(item) for item in value)
+    if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
+        return "-0"
+    return text(value)
 
 
 @lodash("toString")
 def _to_string(_run: Run, a: Items) -> Any:
-    value = arg(a, 0)
-    return "-0" if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0 else _as_text(value)
+    return _as_text(arg(a, 0))
 
 
 def _through(method: str) -> Function:
@@ -522,7 +526,9 @@ def _cased(join: str, change: Callable[[str, int], str]) -> Function:
     return lambda run, a: join.join(change(word, index) for index, word in enumerate(words(_as_text(arg(a, 0)))))
 
 
-OBJECTS["camelCase"] = _cased("", lambda word, index: word.lower() if index == 0 else word[:1].upper() + word[1:].lower())
+OBJECTS["camelCase"] = _cased(
+    "", lambda word, index: word.lower() if index == 0 else word[:1].upper() + word[1:].lower()
+)
 OBJECTS["snakeCase"] = _cased("_", lambda word, index: word.lower())
 OBJECTS["kebabCase"] = _cased("-", lambda word, index: word.lower())
 OBJECTS["startCase"] = _cased(" ", lambda word, index: word[:1].upper() + word[1:])
@@ -595,8 +601,14 @@ TESTS: dict[str, Callable[[Any], bool]] = {
     "isMap": lambda value: isinstance(value, MapValue),
     "isError": lambda value: isinstance(value, ErrorValue),
 }
+
+
+def _tested(check: Callable[[Any], bool]) -> Function:
+    return lambda run, a: check(arg(a, 0))
+
+
 for _name, _check in TESTS.items():
-    OBJECTS[_name] = lambda run, a, check=_check: check(arg(a, 0))  # type: ignore[misc]
+    OBJECTS[_name] = _tested(_check)
 
 
 @lodash("isEqual")

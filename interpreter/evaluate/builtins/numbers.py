@@ -308,6 +308,7 @@ methods(float).update(_NUMBER_METHODS)
 methods(bool).update(
     {
         "toString": lambda run, target, arguments: "true" if target else "false",
+        "toLocaleString": lambda run, target, arguments: "true" if target else "false",
         "valueOf": lambda run, target, arguments: target,
     }
 )
@@ -320,7 +321,9 @@ def now(run: Run) -> int:
     """``Date.now()``: an input of the parse, never the machine's clock."""
     run.clock_reads += 1
     if run.clock is None:
-        raise EvaluationError("MVU_SCHEMA_CODE", "expected a clock for Date.now(), found none: the caller passes the time in")
+        raise EvaluationError(
+            "MVU_SCHEMA_CODE", "expected a clock for Date.now(), found none: the caller passes the time in"
+        )
     return run.clock
 
 

@@ -14,7 +14,7 @@ from interpreter.evaluate.properties import methods
 from interpreter.evaluate.regular import local, match_value
 from interpreter.evaluate.values import Iterated, range_error, type_error
 from interpreter.javascript import UNDEFINED
-from interpreter.regex import RegExp, RegexMatch, compile_regex, expand
+from interpreter.regex import RegexMatch, RegExp, compile_regex, expand
 
 Method = Callable[[Run, str, list[Any]], Any]
 
@@ -252,7 +252,7 @@ def _normalize(run: Run, target: str, arguments: list[Any]) -> Any:
     if form not in ("NFC", "NFD", "NFKC", "NFKD"):
         raise range_error(f"The normalization form should be one of NFC, NFD, NFKC, NFKD, found {form}")
     run.charge(len(target) >> 3)
-    return unicodedata.normalize(form, target)
+    return unicodedata.normalize(form, target)  # type: ignore[arg-type]
 
 
 def _itself(_run: Run, target: str, _arguments: list[Any]) -> Any:

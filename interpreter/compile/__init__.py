@@ -1,0 +1,1 @@
+"""From the schema graph to parsers."""

@@ -1,0 +1,1 @@
+"""Applying a compiled declaration to a value."""

@@ -1,0 +1,77 @@
+"""The one module that wires: ledger, session host, state sources, sandbox (design §4)."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runtime.ledger.sqlite import SqliteLedger
+from runtime.mvu.library import CardLibrary
+from runtime.mvu.service import MvuService
+from runtime.sessions.branches import Branches
+from runtime.sessions.host import SessionHost
+from runtime.sessions.playthroughs import Playthroughs
+from sandbox import ProcessSandbox, Sandbox
+
+
+@dataclass(slots=True)
+class Runtime:
+    """Everything that a host needs in process; ``close`` ends it."""
+
+    ledger: SqliteLedger
+    sessions: SessionHost
+    playthroughs: Playthroughs
+    branches: Branches
+    mvu: MvuService
+    cards: CardLibrary
+    sandbox: Sandbox | None
+    deployment: str
+
+    def close(self) -> None:
+        """End the sources, the sandbox and the store, in this order."""
+        self.mvu.dispose()
+        if self.sandbox is not None:
+            self.sandbox.close()
+        self.ledger.close()
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def new_uuid() -> str:
+    """A random UUID."""
+    return str(uuid.uuid4())
+
+
+def open_runtime(
+    path: Path | None,
+    *,
+    configured: Sequence[Mapping[str, Any]] = (),
+    sandbox: Sandbox | None = None,
+    with_sandbox: bool = True,
+    new_id: Callable[[], str] = new_uuid,
+    now: Callable[[], int] = now_ms,
+    deployment: str | None = None,
+) -> Runtime:
+    """Open a runtime on a SQLite file (``None``: a temporary one); ids, time and sandbox may come from outside."""
+    ledger = SqliteLedger(path)
+    engine = sandbox if sandbox is not None or not with_sandbox else ProcessSandbox()
+    token = deployment or new_uuid()
+    sessions = SessionHost(ledger, deployment=token, new_id=new_id, now=now)
+    mvu = MvuService(ledger, sessions, sandbox=engine, configured=configured)
+    return Runtime(
+        ledger=ledger,
+        sessions=sessions,
+        playthroughs=Playthroughs(sessions),
+        branches=Branches(sessions),
+        mvu=mvu,
+        cards=CardLibrary(mvu),
+        sandbox=engine,
+        deployment=token,
+    )

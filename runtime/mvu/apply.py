@@ -1,0 +1,254 @@
+"""Application: one pure function from variables, commands and a declaration to the next variables (spec/mvu.md §4.6).
+
+Replies, card writes, greetings and the playground all call ``apply_commands``. Each command works on a candidate that
+shares everything it does not change; ``MVU_SCHEMA`` and ``MVU_PATH_MISSING`` refuse one command, every other code ends
+the batch and nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from interpreter import errors as interpreter_errors
+from runtime.mvu import envelope
+from runtime.mvu.commands.model import Command, Ignored
+from runtime.mvu.creating import CreatingRules
+from runtime.mvu.errors import DIAGNOSTIC_CODES, Refused, fatal, refuse_schema
+from runtime.mvu.metadata import IMPLICIT, derive_root
+from runtime.mvu.native import NativeRules
+from runtime.mvu.steps import Edit, Hint, no_hint
+from runtime.mvu.weigh import Weight, change, weigh
+from runtime.values.patch import Change, diff
+from runtime.values.rows import InnkeeperError
+
+
+class IssueLike(Protocol):
+    """One refused value of a declaration."""
+
+    @property
+    def message(self) -> str: ...
+    def to_json(self) -> dict[str, Any]: ...
+
+
+class ResultLike(Protocol):
+    """What a declaration answers."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def value(self) -> Any: ...
+    @property
+    def issues(self) -> Sequence[Any]: ...
+
+
+class SchemaLike(Protocol):
+    """What application needs of ``interpreter.CompiledSchema``."""
+
+    @property
+    def version(self) -> int: ...
+    def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of one command: ``applied``, or ``refused`` with a code and details."""
+
+    command: Command
+    status: str
+    code: str | None = None
+    message: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object; ``normalised`` reads as the very same command."""
+        command = self.command
+        body: dict[str, Any] = {
+            "index": command.order,
+            "span": [command.start, command.end],
+            "type": command.type,
+            "form": command.form,
+            "path": command.arguments()[0],
+            "args": command.arguments(),
+            "source": command.source,
+            "normalised": command.normalised(),
+            "status": self.status,
+            "repairs": list(command.repairs),
+        }
+        if self.code is not None:
+            body.update(code=self.code, message=self.message)
+            body.update({key: value for key, value in self.details.items() if key not in body})
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The outcome of a batch: new stored ``variables``, ``diagnostics`` as stored, receipts, and what changed."""
+
+    variables: envelope.Variables
+    diagnostics: tuple[dict[str, Any], ...]
+    receipts: tuple[Receipt, ...]
+    changes: tuple[Change, ...]
+
+    def served(self) -> envelope.Variables:
+        """The envelope as readers see it after this update."""
+        return envelope.served(self.variables, self.changes)
+
+
+class ApplyError(InnkeeperError):
+    """A fatal error of a batch; ``receipts`` tell of each command up to it, and that none was kept."""
+
+    def __init__(self, error: InnkeeperError, receipts: tuple[Receipt, ...]) -> None:
+        super().__init__(error.code, error.message, error.details)
+        self.receipts = receipts
+
+
+def _from_interpreter(error: Exception) -> InnkeeperError:
+    code = getattr(error, "code", "MVU_SCHEMA_CODE")
+    message = getattr(error, "message", str(error))
+    return InnkeeperError(code, message, getattr(error, "details", None) or {})
+
+
+def check_with(schema: SchemaLike, value: Any, clock: int | None, memory: Any) -> Any:
+    """``value`` as the declaration makes it; ``MVU_SCHEMA`` with its issues, or a fatal error."""
+    try:
+        result = schema.parse(value, clock=clock, memory=memory)
+    except interpreter_errors.InterpreterError as error:
+        raise _from_interpreter(error) from error
+    if not result.ok:
+        issues = [issue.to_json() for issue in result.issues]
+        first = result.issues[0].message if result.issues else "refused"
+        raise refuse_schema(f"the declaration refuses the data: {first}", issues=issues)
+    if not isinstance(result.value, dict):
+        raise refuse_schema("expected the declaration to give an object as the whole data")
+    return result.value
+
+
+class _Batch:
+    """The state of one batch."""
+
+    def __init__(
+        self, variables: envelope.Variables, schema: SchemaLike | None, clock: int | None, memory: Any
+    ) -> None:
+        self.root = variables["stat_data"]
+        self.version = envelope.version_of(variables)
+        if self.version is None and schema is not None:
+            self.version = schema.version
+        if self.version is not None and schema is None:
+            raise fatal("MVU_SCHEMA_CODE", "expected the compiled declaration of the variables, found none")
+        self.schema, self.clock, self.memory = schema, clock, memory
+        self.meta = variables["schema"]
+        if self.version is None and self.meta.get(IMPLICIT) is not True:
+            self.root, self.meta = derive_root(self.root, self.meta)
+        self.weight = envelope.data_weight(self.root)
+        self.rest = envelope.rest_weight(variables)
+        self.exact = False
+        self.hint: Hint = memory.hint if memory is not None else no_hint
+        self.native = NativeRules(free=self.version == 1)
+        self.creating = CreatingRules()
+
+    def run(self, command: Command) -> None:
+        """Apply one command or raise ``Refused`` or a fatal error; the state moves only on success."""
+        refusal: Refused | None = None
+        for edit in self._candidates(command):
+            try:
+                self._accept(edit)
+            except Refused as error:
+                self._reject()
+                refusal = refusal or error
+                continue
+            if self.memory is not None:
+                self.memory.accept()
+            return
+        if refusal is None:
+            raise fatal("MVU_UNSUPPORTED", f"the command {command.type} offers nothing to apply")
+        raise refusal
+
+    def _candidates(self, command: Command) -> Iterator[Edit]:
+        if self.version is None or self.version == 1:
+            yield self.native.apply(self.root, self.meta, command, self.hint)
+        else:
+            yield from self.creating.candidates(self.root, self.meta, command, self.hint)
+
+    def _reject(self) -> None:
+        if self.memory is not None:
+            self.memory.reject()
+
+    def _accept(self, edit: Edit) -> None:
+        root, weight = edit.root, Weight(self.weight.nodes + edit.weight.nodes, self.weight.charge + edit.weight.charge)
+        if self.schema is not None:
+            root = check_with(self.schema, edit.root, self.clock, self.memory)
+            if root is not edit.root:
+                more = change(edit.root, root)
+                weight = Weight(weight.nodes + more.nodes, weight.charge + more.charge)
+        if envelope.exceeds(weight, self.rest):
+            weight = self._exactly(root)
+        self.root, self.meta, self.weight = root, edit.meta, weight
+
+    def _exactly(self, root: Any) -> Weight:
+        """The totals seem too large: measure instead of bounding, and refuse what is too large indeed."""
+        weight = Weight(*weigh(root, 1))
+        if envelope.exceeds(weight, self.rest):
+            raise envelope.over_budget(2 * weight.charge + self.rest.charge, 2 * weight.nodes + self.rest.nodes)
+        return weight
+
+
+def apply_commands(
+    variables: envelope.Variables,
+    commands: Iterable[Command],
+    schema: SchemaLike | None = None,
+    *,
+    dialect: str = "strict",
+    clock: int | None = None,
+    memory: Any = None,
+) -> Applied:
+    """The variables after ``commands`` in order; ``variables`` is a normalised envelope and is not mutated.
+
+    ``schema`` is the compiled declaration of the envelope, ``clock`` the milliseconds its author functions may see,
+    ``memory`` the interpreter's memory of this state. Raises ``ApplyError`` for a fatal error; then nothing is kept.
+    """
+    if dialect != "strict":
+        raise fatal("MVU_CONFIG", f"expected a known dialect, found {dialect!r:.40}")
+    batch = _Batch(variables, schema, clock, memory)
+    before = variables["stat_data"]
+    receipts: list[Receipt] = []
+    diagnostics: list[dict[str, Any]] = []
+    for position, command in enumerate(commands):
+        try:
+            batch.run(command)
+        except InnkeeperError as error:
+            if memory is not None:
+                memory.reject()
+            receipts.append(Receipt(command, "refused", error.code, error.message, error.details))
+            if error.code not in DIAGNOSTIC_CODES:
+                error.details.setdefault("command", position)
+                raise ApplyError(error, _none_kept(receipts)) from error
+            diagnostics.append({"command": position, "code": error.code})
+        else:
+            receipts.append(Receipt(command, "applied"))
+    result = dict(variables)
+    result["stat_data"] = batch.root
+    result["schema"] = batch.meta
+    result["update_diagnostics"] = diagnostics
+    changes = tuple(diff(before, batch.root))
+    if envelope.exceeds(batch.weight, batch.rest, envelope.delta_weight(changes)):
+        envelope.check_budget(result, changes)
+    return Applied(result, tuple(diagnostics), tuple(receipts), changes)
+
+
+def _none_kept(receipts: list[Receipt]) -> tuple[Receipt, ...]:
+    """Receipts of a batch that failed: what was applied before the error is taken back, and says so."""
+    last = receipts[-1]
+    return tuple(
+        Receipt(receipt.command, "refused", last.code, "nothing of the batch is kept: a later command is fatal")
+        if receipt.status == "applied"
+        else receipt
+        for receipt in receipts
+    )
+
+
+def explain(receipts: Iterable[Receipt], ignored: Iterable[Ignored]) -> list[dict[str, Any]]:
+    """One line for everything in a reply that is or looks like a command, in order of place."""
+    lines = [receipt.to_json() for receipt in receipts] + [item.to_json() for item in ignored]
+    return sorted(lines, key=lambda line: int(line["span"][0]))

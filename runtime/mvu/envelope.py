@@ -1,0 +1,186 @@
+"""The variables envelope: its stored form, its form as served, its budget (spec/mvu.md §1.2, design §12).
+
+Stored: ``stat_data``, ``schema``, ``mvu_schema``?, ``initialized_lorebooks``, ``update_diagnostics``? and other keys.
+``display_data`` and ``delta_data`` are derived when the envelope is read; the budget counts them nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from runtime.mvu.errors import fatal, refuse_schema
+from runtime.mvu.metadata import OPEN_SCHEMA, derive_root, type_name, validate_tree
+from runtime.mvu.weigh import Weight, entry, weigh
+from runtime.values.bounds import check_json, quick_size
+from runtime.values.limits import DEFAULT
+from runtime.values.patch import Change
+from runtime.values.paths import parse_pointer, path_text
+from runtime.values.rows import InnkeeperError
+
+Variables = dict[str, Any]
+
+VERSIONS = (1, 2, 3)
+"""Interpreter versions that a descriptor may name (spec/mvu.md §0)."""
+
+DERIVED = ("display_data", "delta_data")
+"""Keys that are derived on read and never stored."""
+
+_DELTA_LEVEL = 3  # root, delta_data, path, before/after
+_FRAME = 2
+_DESCRIPTOR_KEYS = frozenset({"mvuSchema", "interpreterVersion", "source"})
+
+
+def check_descriptor(descriptor: object) -> int:
+    """The interpreter version of a descriptor; ``MVU_SCHEMA_CODE`` when it is none (spec/mvu.md §5.7)."""
+    if (
+        not isinstance(descriptor, dict)
+        or set(descriptor) != _DESCRIPTOR_KEYS
+        or descriptor["mvuSchema"] != 1
+        or isinstance(descriptor["mvuSchema"], bool)
+        or not isinstance(descriptor["source"], str)
+    ):
+        raise fatal(
+            "MVU_SCHEMA_CODE",
+            "expected mvu_schema to be exactly {mvuSchema: 1, interpreterVersion, source}, found something else",
+        )
+    version = descriptor["interpreterVersion"]
+    if isinstance(version, bool) or version not in VERSIONS:
+        raise fatal("MVU_SCHEMA_CODE", f"expected interpreterVersion 1, 2 or 3, found {version!r:.40}")
+    return int(version)
+
+
+def version_of(variables: Mapping[str, Any]) -> int | None:
+    """The interpreter version of an envelope's declaration, None without one."""
+    descriptor = variables.get("mvu_schema")
+    return None if descriptor is None else check_descriptor(descriptor)
+
+
+def normalise(content: Any) -> Variables:
+    """The stored form of an envelope from outside; nothing of ``content`` is mutated.
+
+    Raises ``MVU_JSON``, ``MVU_PATH``, ``MVU_LIMIT`` for what no envelope may hold, ``MVU_SCHEMA`` when ``stat_data`` is
+    no object or does not fit a supplied native schema, ``MVU_SCHEMA_CODE`` for a bad descriptor.
+    """
+    check_json(content)
+    if not isinstance(content, dict):
+        raise refuse_schema(f"expected an envelope with stat_data, found {type_name(content)}", path="")
+    data = content.get("stat_data")
+    if not isinstance(data, dict):
+        raise refuse_schema(
+            f"expected an object as stat_data, found {'nothing' if data is None else type_name(data)}",
+            path="/stat_data",
+            expected="object",
+        )
+    variables: Variables = {"stat_data": data, "schema": None}
+    if content.get("mvu_schema") is not None:
+        check_descriptor(content["mvu_schema"])
+        variables["schema"] = OPEN_SCHEMA
+        variables["mvu_schema"] = content["mvu_schema"]
+    elif content.get("schema") is not None:
+        supplied = content["schema"]
+        if not isinstance(supplied, dict):
+            raise refuse_schema(f"expected an object as schema, found {type_name(supplied)}", path="/schema")
+        validate_tree(data, supplied)
+        variables["schema"] = supplied
+    else:
+        variables["stat_data"], variables["schema"] = derive_root(data)
+    lorebooks = content.get("initialized_lorebooks")
+    variables["initialized_lorebooks"] = {} if lorebooks is None else lorebooks
+    for key, value in content.items():
+        if key not in variables and key not in DERIVED and key != "mvu_schema":
+            variables[key] = value
+    check_budget(variables)
+    return variables
+
+
+def delta_data(changes: Iterable[Change]) -> dict[str, Any]:
+    """What an update changed, by path text: ``before`` and ``after``, each only where there was a value."""
+    delta: dict[str, Any] = {}
+    for change in changes:
+        name = path_text(parse_pointer(change["path"]))
+        known = delta.get(name)
+        if known is None:
+            delta[name] = {key: change[key] for key in ("before", "after") if key in change}
+        else:  # the same place twice: an array item that went and whose successor changed
+            known.pop("after", None)
+            if "after" in change:
+                known["after"] = change["after"]
+    return delta
+
+
+def served(variables: Mapping[str, Any], changes: Iterable[Change] = ()) -> Variables:
+    """The envelope as readers see it: with ``display_data`` and ``delta_data``; ``changes`` are the last update's."""
+    result = dict(variables)
+    result["display_data"] = variables["stat_data"]
+    result["delta_data"] = delta_data(changes)
+    return result
+
+
+def rest_weight(variables: Mapping[str, Any]) -> Weight:
+    """An upper bound of everything in the served envelope but ``stat_data``, ``display_data`` and the delta."""
+    nodes, charge = 3, _FRAME + entry("stat_data") + entry("display_data") + entry("delta_data") + _FRAME
+    for key, value in variables.items():
+        if key in DERIVED or key == "stat_data":
+            continue
+        size = quick_size(value)
+        nodes += size.nodes
+        charge += size.charge + entry(key)
+    return Weight(nodes, charge)
+
+
+def data_weight(data: Any) -> Weight:
+    """An upper bound of ``stat_data``."""
+    size = quick_size(data)
+    return Weight(size.nodes, size.charge)
+
+
+def delta_weight(changes: Iterable[Change]) -> Weight:
+    """What the delta of ``changes`` weighs in the served envelope."""
+    nodes = charge = 0
+    for change in changes:
+        nodes += 1
+        charge += _FRAME + entry(change["path"])
+        for key in ("before", "after"):
+            if key in change:
+                weight = weigh(change[key], _DELTA_LEVEL)
+                nodes += weight.nodes
+                charge += weight.charge + entry(key)
+    return Weight(nodes, charge)
+
+
+def exceeds(data: Weight, rest: Weight, delta: Weight = Weight(0, 0)) -> bool:  # noqa: B008 - an immutable constant
+    """Whether an envelope of these parts is over the budget."""
+    return (
+        2 * data.charge + rest.charge + delta.charge > DEFAULT.charge
+        or 2 * data.nodes + rest.nodes + delta.nodes > DEFAULT.nodes
+    )
+
+
+def over_budget(charge: int, nodes: int) -> InnkeeperError:
+    """The error of an envelope that is too large as served."""
+    return fatal(
+        "MVU_LIMIT",
+        f"expected variables of at most {DEFAULT.charge} charged bytes and {DEFAULT.nodes} values as served (the data "
+        f"counts twice, for stat_data and display_data), found {charge} and {nodes}",
+        {"limit": DEFAULT.charge, "found": charge},
+    )
+
+
+def check_budget(variables: Mapping[str, Any], changes: Iterable[Change] = ()) -> None:
+    """Refuse (``MVU_LIMIT``) an envelope that is too large as served: first by bounds, then exactly."""
+    listed = list(changes)
+    data, rest, delta = data_weight(variables["stat_data"]), rest_weight(variables), delta_weight(listed)
+    if not exceeds(data, rest, delta):
+        return
+    exact = weigh(variables["stat_data"], 1)
+    others = [weigh(value) for key, value in variables.items() if key not in DERIVED and key != "stat_data"]
+    frame = rest_weight({})
+    rest = Weight(
+        sum(weight.nodes for weight in others) + frame.nodes,
+        sum(weight.charge for weight in others)
+        + sum(entry(key) for key in variables if key not in DERIVED and key != "stat_data")
+        + frame.charge,
+    )
+    if exceeds(exact, rest, delta):
+        raise over_budget(2 * exact.charge + rest.charge + delta.charge, 2 * exact.nodes + rest.nodes + delta.nodes)

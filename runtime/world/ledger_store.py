@@ -1,0 +1,189 @@
+"""The world's store on the shared ledger: Canons and packs in the library, worlds as documents, events in the session's log.
+
+A StoryEvent is a session event of type ``world/<type>``, so a fork, swipe or retry inherits it as it inherits messages
+(§00.7). The binding of a session is document 0, a snapshot of the State after n events is document n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.ledger.contract import Row, Transaction
+from runtime.ledger.tables import DOCUMENTS, LIBRARY, SESSIONS
+from runtime.sessions import events as kinds
+from runtime.sessions import store as sessions
+from runtime.sessions.events import Event as SessionEvent
+from runtime.sessions.operations import check_operation_id, once
+from runtime.sessions.sources import Cut
+from runtime.values.rows import InnkeeperError
+from runtime.world.kernel import Event
+from runtime.world.pointers import State
+from runtime.world.store import PackRecord, WorldRecord
+
+SOURCE = "world"
+PREFIX = "world/"
+_PACK = "world-pack"
+_CANON = "world-canon"
+
+
+@dataclass(frozen=True, slots=True)
+class HostPorts:
+    """What the session host does for the world, each inside the given transaction.
+
+    ``create`` makes a session, ``append`` adds events to its log, ``branch`` makes a child that all sources fork into.
+    """
+
+    create: Callable[[Transaction, str | None], Row]
+    append: Callable[[Transaction, Row, list[tuple[str, dict[str, Any]]]], object]
+    branch: Callable[[Transaction, Row, Cut, str], Row]
+
+
+def binding_of(tx: Transaction, session_id: str) -> Row | None:
+    """The document that binds a session to its world."""
+    return tx.get(DOCUMENTS, SOURCE, session_id, 0)
+
+
+def world_events(tx: Transaction, session: Row, end: int | None = None) -> list[SessionEvent]:
+    """The world's events of a session, inherited ones included, up to the number ``end``."""
+    found = sessions.read_events(tx, session, 0, end)
+    return [event for event in found if event.type.startswith(PREFIX)]
+
+
+def story_event(event: SessionEvent) -> Event:
+    """The StoryEvent inside a session event."""
+    return {"type": event.type.removeprefix(PREFIX), **event.fields}
+
+
+def snapshot_of(tx: Transaction, session_id: str, most: int) -> tuple[int, str] | None:
+    """``(events, content key)`` of the last snapshot of at most ``most`` events."""
+    rows = tx.select(
+        DOCUMENTS,
+        {"source": SOURCE, "session_id": session_id},
+        above=("ordinal", 1),
+        below=("ordinal", most),
+        order=("ordinal",),
+        descending=True,
+        limit=1,
+    )
+    return (rows[0]["ordinal"], rows[0]["content"]) if rows else None
+
+
+def put_document(tx: Transaction, session_id: str, ordinal: int, seq: int, content: str, data: Any) -> None:
+    """Keep a document of the world."""
+    row = {"source": SOURCE, "session_id": session_id, "ordinal": ordinal, "seq": seq, "content": content, "data": data}
+    tx.put(DOCUMENTS, row)
+
+
+def retry_cut(tx: Transaction, session: Row, seq: int) -> Cut:
+    """The cut of ``/retry`` before the event ``seq``: as a swipe of the turn around or after it, else as a fork.
+
+    The other sources know the state at a turn's start and the state after a reply; between two turns the two are one.
+    """
+    events = sessions.read_events(tx, session)
+    starts = [event for event in events if event.type == kinds.TURN_START]
+    after = next((event for event in starts if event.seq > seq), None)
+    before = next((event for event in reversed(starts) if event.seq < seq), None)
+    ended = before is not None and any(
+        event.type == kinds.TURN_END and before.seq < event.seq < seq for event in events
+    )
+    if before is not None and not ended:
+        return Cut("reply-swipe", seq, seq, before.turn or 0)
+    if after is not None:
+        return Cut("reply-swipe", seq, seq, after.turn or 0)
+    reply = next((event for event in reversed(events[:seq]) if event.type == kinds.ASSISTANT_MESSAGE), None)
+    return Cut("fork", reply.seq if reply is not None else -1, seq, (before.turn or 0) if before is not None else 0)
+
+
+class LedgerWorldStore:
+    """One transaction of the ledger as a ``WorldStore``."""
+
+    def __init__(self, tx: Transaction, ports: HostPorts) -> None:
+        self._tx = tx
+        self._ports = ports
+
+    def pack(self, pack_id: str) -> PackRecord | None:
+        """See ``WorldStore``."""
+        row = self._tx.get(LIBRARY, _PACK, pack_id)
+        if row is None:
+            return None
+        data = row["data"]
+        return PackRecord(pack_id, data["canonHash"], data["ok"], tuple(data["diagnostics"]))
+
+    def put_pack(self, record: PackRecord, document: Mapping[str, Any]) -> None:
+        """See ``WorldStore``."""
+        content = self._tx.store_content(document)
+        canon = {"kind": _CANON, "id": record.canon_hash, "content": content.key, "data": {}}
+        data = {"canonHash": record.canon_hash, "ok": record.ok, "diagnostics": list(record.diagnostics)}
+        self._tx.put(LIBRARY, canon)
+        self._tx.put(LIBRARY, {"kind": _PACK, "id": record.pack_id, "content": content.key, "data": data})
+
+    def canon(self, canon_hash: str) -> Mapping[str, Any] | None:
+        """See ``WorldStore``."""
+        row = self._tx.get(LIBRARY, _CANON, canon_hash)
+        if row is None:
+            return None
+        document: Mapping[str, Any] = self._tx.load_content(row["content"])
+        return document
+
+    def load(self, session_id: str) -> WorldRecord | None:
+        """See ``WorldStore``."""
+        session = self._tx.get(SESSIONS, session_id)
+        binding = binding_of(self._tx, session_id)
+        if session is None or session["deleted"] or binding is None:
+            return None
+        events = tuple(story_event(event) for event in world_events(self._tx, session) if event.seq >= binding["seq"])
+        kept = snapshot_of(self._tx, session_id, len(events))
+        snapshot = (kept[0], self._tx.load_content(kept[1])) if kept is not None else None
+        data = binding["data"]
+        return WorldRecord(
+            session_id,
+            data["packId"],
+            data["canonHash"],
+            data["role"],
+            self._tx.load_content(binding["content"]),
+            events,
+            snapshot,
+        )
+
+    def create(self, record: WorldRecord) -> None:
+        """See ``WorldStore``."""
+        session = self._tx.get(SESSIONS, record.session_id) or self._ports.create(self._tx, record.session_id)
+        sessions.session_row(self._tx, record.session_id)
+        if binding_of(self._tx, record.session_id) is not None:
+            raise InnkeeperError("WORLD_SESSION_EXISTS", f"the session {record.session_id!r} already has a world")
+        content = self._tx.store_content(record.opening)
+        data = {"packId": record.pack_id, "canonHash": record.canon_hash, "role": record.role}
+        put_document(self._tx, record.session_id, 0, session["next_seq"], content.key, data)
+
+    def append(self, session_id: str, events: Sequence[Event], snapshot: tuple[int, State] | None) -> None:
+        """See ``WorldStore``."""
+        session = sessions.session_row(self._tx, session_id)
+        fields = [
+            (PREFIX + str(event["type"]), {key: value for key, value in event.items() if key != "type"})
+            for event in events
+        ]
+        self._ports.append(self._tx, session, fields)
+        if snapshot is not None:
+            content = self._tx.store_content(snapshot[1])
+            put_document(self._tx, session_id, snapshot[0], session["next_seq"], content.key, {})
+
+    def fork(self, session_id: str, index: int, child_id: str) -> str:
+        """See ``WorldStore``."""
+        session = sessions.session_row(self._tx, session_id)
+        binding = binding_of(self._tx, session_id)
+        first = binding["seq"] if binding is not None else 0
+        events = [event for event in world_events(self._tx, session) if event.seq >= first]
+        name, number = child_id, 2
+        while self._tx.get(SESSIONS, name) is not None:
+            name, number = f"{child_id}-{number}", number + 1
+        child = self._ports.branch(self._tx, session, retry_cut(self._tx, session, events[index].seq), name)
+        return str(child["id"])
+
+    def once(
+        self, scope: str, operation_id: str, request: Any, produce: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """See ``WorldStore``."""
+        check_operation_id(operation_id, "WORLD_REQUEST")
+        return once(self._tx, scope, operation_id, request, produce, "WORLD_IDEMPOTENCY_CONFLICT")

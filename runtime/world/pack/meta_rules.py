@@ -1,0 +1,110 @@
+"""Judging ``pack.yaml``: identity, dice, guards, bounds, claims (our own findings, all of severity notice)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runtime.world.canon import texts
+from runtime.world.channels import covers, guards_of
+from runtime.world.dice import KINDS
+from runtime.world.pack.findings import Finding, Source
+from runtime.world.pointers import is_number
+
+META_KEYS = (
+    "id",
+    "title",
+    "locale",
+    "rng",
+    "entry_scene",
+    "loreBudgetChars",
+    "description",
+    "license",
+    "authors",
+    "attribution",
+    "stats",
+    "guarded",
+    "tags",
+    "opening",
+    "places",
+    "bounds",
+    "claims",
+    "reveal",
+)
+OPENING_KEYS = ("present", "roster", "playable", "revealed", "facts")
+
+
+def meta_findings(document: Mapping[str, Any], source: Source) -> Iterator[Finding]:
+    """All findings about the pack file."""
+    meta = document.get("meta")
+    if not isinstance(meta, dict):
+        return
+    yield from _identity(meta, source)
+    yield from _unguarded(document, meta, source)
+    yield from _ranges(meta, source)
+    for name in ("tags", "claims"):
+        value = meta.get(name)
+        if value is None:
+            continue
+        entries = value.items() if isinstance(value, dict) else ()
+        if not isinstance(value, dict):
+            yield _notice("BAD_LEXICON", f"expected a map from name to words at {name}", source, name)
+        for key, words in entries:
+            if not isinstance(words, list) or len(texts(words)) != len(words) or not all(texts(words)):
+                yield _notice("BAD_LEXICON", f"expected a list of words for {key!r}", source, name, key)
+
+
+def _notice(code: str, message: str, source: Source, *path: str | int) -> Finding:
+    return Finding(code, "notice", message, source.place(path))
+
+
+def _identity(meta: Mapping[str, Any], source: Source) -> Iterator[Finding]:
+    for name in ("id", "title"):
+        if not isinstance(meta.get(name), str) or not meta[name]:
+            yield _notice("BAD_META", f"expected {name} as text, found {meta.get(name)!r}", source, name)
+    if meta.get("rng") is not None and meta["rng"] not in KINDS:
+        message = f"expected {', '.join(KINDS)}; found {meta['rng']!r}, which draws like bernoulli"
+        yield _notice("UNKNOWN_RNG", message, source, "rng")
+    if meta.get("reveal") is not None and meta["reveal"] not in ("full", "outcome"):
+        yield _notice("BAD_META", f"expected full or outcome, found {meta['reveal']!r}", source, "reveal")
+    opening = meta.get("opening")
+    groups = ((meta, META_KEYS, ()), (opening if isinstance(opening, dict) else {}, OPENING_KEYS, ("opening",)))
+    for body, keys, path in groups:
+        for name in body:
+            if name not in keys:
+                near = difflib.get_close_matches(str(name), keys, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                yield _notice("UNKNOWN_KEY", f"the pack has no field {name!r}{hint}", source, *path, name)
+    facts = opening.get("facts") if isinstance(opening, dict) else None
+    for name in facts if isinstance(facts, dict) else ():
+        if name.startswith("__"):
+            message = "names with two underscores belong to the engine"
+            yield _notice("ENGINE_FACT", message, source, "opening", "facts", name)
+
+
+def _unguarded(document: Mapping[str, Any], meta: Mapping[str, Any], source: Source) -> Iterator[Finding]:
+    """A numeric stat that no guard covers can be written by the model (§00.5)."""
+    guards = guards_of(texts(document.get("guarded")))
+    numeric = {key for key, value in _dict(meta.get("stats")).items() if is_number(value)}
+    for card in _dict(document.get("characters")).values():
+        numeric |= {key for key, value in _dict(_dict(card).get("stats")).items() if is_number(value)}
+    for stat in sorted(numeric):
+        if not any(covers(pattern, ("characters", "*", stat)) for pattern in guards.patterns):
+            message = f"no guard covers the number {stat!r}; add characters.*.{stat} to guarded"
+            yield _notice("UNGUARDED_STAT", message, source, "stats", stat)
+
+
+def _ranges(meta: Mapping[str, Any], source: Source) -> Iterator[Finding]:
+    bounds = meta.get("bounds")
+    for name, value in _dict(bounds).items():
+        pair = [value.get("min"), value.get("max")] if isinstance(value, dict) else value
+        good = isinstance(pair, list) and len(pair) == 2 and all(item is None or is_number(item) for item in pair)
+        if not good:
+            yield _notice("BAD_BOUNDS", f"expected [min, max], found {value!r}", source, "bounds", name)
+        elif isinstance(pair, list) and None not in pair and pair[0] > pair[1]:
+            yield _notice("BAD_BOUNDS", f"expected min below max, found {pair}", source, "bounds", name)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Tests of world dimensions and the world clock."""
