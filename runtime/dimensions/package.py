@@ -50,6 +50,11 @@ class Finding:
     reason: str
     message: str
 
+    @property
+    def code(self) -> str:
+        """The stable name of the cause."""
+        return self.reason
+
     def to_json(self) -> dict[str, Any]:
         """The finding for machines."""
         return {
