@@ -81,7 +81,7 @@ def _failed(bound: str, message: str) -> str:
 def _engine_failure(text: str) -> str:
     if "interrupted" in text:
         return _failed("time", "the helper used up its CPU time")
-    if "out of memory" in text or text in {"null", ""}:
+    if "out of memory" in text or text.strip() in {"null", ""}:
         return _failed("memory", "the helper used up its memory")
     if "Maximum call stack" in text or "stack overflow" in text:
         return _failed("stack", "the helper used up its stack")

@@ -79,8 +79,7 @@ def routes(context: Context) -> list[Route]:
     """The pages and their files."""
     found = [Route(path, _page(context, file), methods=["GET"]) for path, file in PAGES.items()]
     found.append(Route("/static/{name:path}", _static, methods=["GET"]))
-    for name in ("bridge.js", "card-runtime.js"):
-        found.append(Route(f"/{name}", _alias(name), methods=["GET"]))
+    found.extend(Route(f"/{name}", _alias(name), methods=["GET"]) for name in ("bridge.js", "card-runtime.js"))
     return found
 
 

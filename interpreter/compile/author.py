@@ -92,19 +92,28 @@ def check_output(run: Run, before: Any, after: Any) -> Any:
 
 
 def _deep(run: Run, value: Any) -> None:
+    """Charge and measure data that a function made; what is reached twice counts twice, as in its JSON text."""
     stack = [value]
+    size = 0
     while stack:
         item = stack.pop()
         kind = type(item)
+        if kind is str:
+            size += len(item)
+            continue
         if kind in _SCALARS:
             continue
         run.charge(1)
         if kind is dict:
+            size += sum(map(len, item)) + 4 * len(item)
             stack.extend(item.values())
         elif kind is list:
+            size += 2 * len(item)
             stack.extend(item)
         elif kind is not float or not math.isfinite(item):
             run.unclean = True
+        if size > limits.VALUE_SIZE.default:
+            raise BudgetExceeded(limits.VALUE_SIZE.name, limits.VALUE_SIZE.default, limits.VALUE_SIZE.unit)
 
 
 def clean_json(value: Any) -> Any:

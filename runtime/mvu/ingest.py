@@ -247,8 +247,6 @@ class Ingest:
 
     def _filtered(self, tx: Transaction, place: _Place, variables: Any, prepared: Prepared) -> FilterOutcome | None:
         """The helper's answer for this reply: prepared, or run now when the baseline has moved since (several turns at once)."""
-        if not self._processors.has(place.resource["id"]):
-            return None
         outcome = prepared.filtered.get((place.resource["id"], place.reply.message_id or "", place.content))
         if outcome is not None and self._processors.is_current(outcome):
             return outcome

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from interpreter.javascript import UNDEFINED, js_json_text, utf16_length
 from runtime.mvu.commands.magvarupdate import paths
@@ -51,7 +51,7 @@ def _expand_line(line: str, lookup: Callable[[Scope], Any]) -> str:
         before = line[at : macro.start()]
         length += utf16_length(before)
         kind, scope, path = macro.groups()
-        text = _shown(kind, value_at(lookup(scope), path), length)
+        text = _shown(kind, value_at(lookup(cast(Scope, scope)), path), length)
         parts += [before, text]
         length += utf16_length(text)
         at = macro.end()

@@ -1,7 +1,8 @@
 """The world's store on the shared ledger: Canons and packs in the library, worlds as documents, events in the session's log.
 
 A StoryEvent is a session event of type ``world/<type>``, so a fork, swipe or retry inherits it as it inherits messages
-(§00.7). The binding of a session is document 0, a snapshot of the State after n events is document n.
+(§00.7). The binding of a session is document 0, a snapshot of the State after n events is document n; the Canon stands
+beside them as a document of its own, so that an exported session carries its rules.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from runtime.world.pointers import State
 from runtime.world.store import PackRecord, WorldRecord
 
 SOURCE = "world"
+CANON_SOURCE = "world-canon"
 PREFIX = "world/"
 _PACK = "world-pack"
 _CANON = "world-canon"
@@ -54,6 +56,12 @@ def world_events(tx: Transaction, session: Row, end: int | None = None) -> list[
 def story_event(event: SessionEvent) -> Event:
     """The StoryEvent inside a session event."""
     return {"type": event.type.removeprefix(PREFIX), **event.fields}
+
+
+def put_canon(tx: Transaction, session_id: str, content: str, canon_hash: str) -> None:
+    """Keep the Canon of a session beside it."""
+    row = {"source": CANON_SOURCE, "session_id": session_id, "ordinal": 0, "seq": 0, "content": content}
+    tx.put(DOCUMENTS, {**row, "data": {"canonHash": canon_hash}})
 
 
 def snapshot_of(tx: Transaction, session_id: str, most: int) -> tuple[int, str] | None:
@@ -102,6 +110,8 @@ class LedgerWorldStore:
     def __init__(self, tx: Transaction, ports: HostPorts) -> None:
         self._tx = tx
         self._ports = ports
+        # Canons of loaded sessions by hash: an imported session brings its own, whatever the library holds.
+        self._canons: dict[str, str] = {}
 
     def pack(self, pack_id: str) -> PackRecord | None:
         """See ``WorldStore``."""
@@ -121,10 +131,13 @@ class LedgerWorldStore:
 
     def canon(self, canon_hash: str) -> Mapping[str, Any] | None:
         """See ``WorldStore``."""
-        row = self._tx.get(LIBRARY, _CANON, canon_hash)
-        if row is None:
-            return None
-        document: Mapping[str, Any] = self._tx.load_content(row["content"])
+        key = self._canons.get(canon_hash)
+        if key is None:
+            row = self._tx.get(LIBRARY, _CANON, canon_hash)
+            if row is None:
+                return None
+            key = row["content"]
+        document: Mapping[str, Any] = self._tx.load_content(key)
         return document
 
     def load(self, session_id: str) -> WorldRecord | None:
@@ -137,6 +150,9 @@ class LedgerWorldStore:
         kept = snapshot_of(self._tx, session_id, len(events))
         snapshot = (kept[0], self._tx.load_content(kept[1])) if kept is not None else None
         data = binding["data"]
+        canon = self._tx.get(DOCUMENTS, CANON_SOURCE, session_id, 0)
+        if canon is not None:
+            self._canons[data["canonHash"]] = canon["content"]
         return WorldRecord(
             session_id,
             data["packId"],
@@ -156,6 +172,9 @@ class LedgerWorldStore:
         content = self._tx.store_content(record.opening)
         data = {"packId": record.pack_id, "canonHash": record.canon_hash, "role": record.role}
         put_document(self._tx, record.session_id, 0, session["next_seq"], content.key, data)
+        canon = self._tx.get(LIBRARY, _CANON, record.canon_hash)
+        if canon is not None:
+            put_canon(self._tx, record.session_id, canon["content"], record.canon_hash)
 
     def append(self, session_id: str, events: Sequence[Event], snapshot: tuple[int, State] | None) -> None:
         """See ``WorldStore``."""

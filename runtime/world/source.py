@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from runtime.ledger.contract import Ledger, Row, Transaction
+from runtime.ledger.tables import DOCUMENTS
 from runtime.sessions import events as kinds
 from runtime.sessions import store as sessions
 from runtime.sessions.events import Event
@@ -13,10 +14,12 @@ from runtime.sessions.sources import Cut, EndedTurn, Receipt
 from runtime.world.fold import fold
 from runtime.world.host.line import Line
 from runtime.world.ledger_store import (
+    CANON_SOURCE,
     SOURCE,
     HostPorts,
     LedgerWorldStore,
     binding_of,
+    put_canon,
     put_document,
     snapshot_of,
     world_events,
@@ -116,6 +119,9 @@ class WorldSource:
         if "state" in item:
             content = tx.store_content(item["state"]).key
         put_document(tx, child["id"], 0, item["seq"], content, item["data"])
+        canon = tx.get(DOCUMENTS, CANON_SOURCE, parent["id"], 0)
+        if canon is not None:
+            put_canon(tx, child["id"], canon["content"], item["data"]["canonHash"])
         if item.get("snapshot") is not None:
             ordinal, key = item["snapshot"]
             put_document(tx, child["id"], ordinal, child["next_seq"], key, {})

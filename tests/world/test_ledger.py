@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from runtime.archive import export_playthrough, import_playthrough
+from runtime.ledger.contract import Transaction
 from runtime.ledger.sqlite import SqliteLedger
+from runtime.ledger.tables import PLAYTHROUGHS, SESSIONS
 from runtime.sessions.branches import Branches
 from runtime.sessions.host import SessionHost
 from runtime.values.rows import InnkeeperError
@@ -173,6 +177,29 @@ def test_a_session_has_one_world(inn: Inn) -> None:
     with pytest.raises(InnkeeperError) as unknown:
         inn.state("none")
     assert unknown.value.code == "WORLD_SESSION_UNKNOWN"
+
+
+def test_an_export_carries_the_world_and_its_rules(inn: Inn, tmp_path: Path) -> None:
+    def as_playthrough(tx: Transaction) -> None:
+        row = {"id": "p", "character_id": None, "root_session_id": "s", "user_name": None, "epoch": 0}
+        tx.insert(PLAYTHROUGHS, {**row, "head_node": None, "created_at": 1})
+        tx.update(SESSIONS, ("s",), {"playthrough_id": "p"})
+
+    inn.host.ledger.write(as_playthrough)
+    fact(inn, "s", "one", 1, 0)
+    told(inn, "s", "hello", "a reply", "t1")
+    before = inn.state("s")
+    document = json.loads(json.dumps(export_playthrough(inn.host.ledger, "p")))
+    elsewhere = inn_on(tmp_path / "elsewhere.sqlite")
+    import_playthrough(elsewhere.host.ledger, document)
+    assert elsewhere.state("s") == before
+    intent = {"type": "check", "checkId": "insight", "actors": {"seer": "wren"}}
+    body = {"intent": intent, "expectedTurn": 1, "operationId": "t"}
+    assert elsewhere.post("post_turn", "s", body) == inn.post("post_turn", "s", body)
+    assert json.loads(json.dumps(export_playthrough(elsewhere.host.ledger, "p"))) == json.loads(
+        json.dumps(export_playthrough(inn.host.ledger, "p"))
+    )
+    elsewhere.host.ledger.close()
 
 
 def test_snapshots_are_inherited(inn: Inn) -> None:

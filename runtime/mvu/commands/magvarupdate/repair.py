@@ -117,7 +117,7 @@ class _Reader:
             self.depth += 1
             if self.depth > READ_DEPTH.default:
                 self.fail(f"expected at most {READ_DEPTH.default} levels of nesting, found more")
-            found = self.object() if mark == "{" else self.array()
+            found: Any = self.object() if mark == "{" else self.array()
             self.depth -= 1
         elif mark and mark in _QUOTES:
             found = self.string()

@@ -166,6 +166,7 @@ def _calls(text: str, passed: list[Passed]) -> Iterator[Found]:
         reason = _REASON.match(text, end)
         if reason:
             end = at = reason.end()
+            passed.extend(_swallowed(text, reason))
         name = match.group(1)
         args = split_arguments(text[opening + 1 : closing])
         least, most = _ARITY[name]
@@ -175,6 +176,13 @@ def _calls(text: str, passed: list[Passed]) -> Iterator[Found]:
             passed.append(_pass("argument_count", message, text, start, end))
             continue
         yield Found(name, args, js_trim(reason.group(1)) if reason else "", text[start:end], start, end)
+
+
+def _swallowed(text: str, reason: re.Match[str]) -> Iterator[Passed]:
+    """Commands inside a reason: the rest of that line is no command text."""
+    for call in _CALL.finditer(text, reason.start(1), reason.end(1)):
+        message = "it stands in the reason of the command before it, which runs to the end of the line"
+        yield _pass("inside_reason", message, text, call.start(), call.end())
 
 
 def _pass(why: str, message: str, text: str, start: int, end: int) -> Passed:

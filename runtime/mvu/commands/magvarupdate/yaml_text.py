@@ -80,12 +80,12 @@ class _Builder:
             self._close()
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise YamlFault(f"the alias *{event.anchor[:40]} names nothing that stands before it")
+                raise YamlFault(f"the alias *{str(event.anchor)[:40]} names nothing that stands before it")
             self._put(*self.anchors[event.anchor])
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
-            raise YamlFault(f"expected a value without a tag, found {event.tag[:60]}")
+            raise YamlFault(f"expected a value without a tag, found {str(event.tag)[:60]}")
         plain = event.implicit[0] and event.tag is None
         value = plain_value(event.value) if plain else event.value
         if event.anchor:

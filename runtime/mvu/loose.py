@@ -1,0 +1,195 @@
+"""Application in the dialect ``magvarupdate``: the upstream's rules under the shared receipts (spec/magvarupdate.md §5).
+
+Without a declaration the upstream's own rules work, with one those of its Zod companion. A refused command changes
+nothing and the others go on. What JSON cannot hold (NaN out of a text, ``undefined``) is stored as the upstream's host
+stores it, and the receipt says so.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from runtime.mvu import envelope
+from runtime.mvu.apply import Applied, ApplyError, Receipt, SchemaLike, check_with
+from runtime.mvu.commands.magvarupdate import paths
+from runtime.mvu.commands.magvarupdate.commands import instruction_of
+from runtime.mvu.commands.magvarupdate.companion import Companion
+from runtime.mvu.commands.magvarupdate.engine import Engine, Outcome
+from runtime.mvu.commands.magvarupdate.refusal import Refusal
+from runtime.mvu.commands.magvarupdate.schema import Deriver
+from runtime.mvu.commands.magvarupdate.values import as_json, is_container
+from runtime.mvu.commands.model import Command
+from runtime.mvu.errors import Refused, fatal
+from runtime.mvu.metadata import IMPLICIT
+from runtime.values.patch import diff
+from runtime.values.paths import pointer_text
+from runtime.values.rows import InnkeeperError
+
+_MISSING = ("add.path_missing", "delete.no_match", "delete.path_missing", "move.path_missing", "set.path_missing")
+_OWN_CODES = ("MVU_LIMIT", "MVU_PATH", "MVU_JSON")
+_SUGGESTIONS = 200
+_LOSSY = "JSON cannot hold the value (a number that is none, or undefined): it is stored as null or left out"
+_UNCHANGED = "nothing changed: the declaration gives the same data"
+
+
+@dataclass(frozen=True, slots=True)
+class LooseApplied(Applied):
+    """An outcome of this dialect: also the upstream's display and delta texts (None under a declaration)."""
+
+    display_data: Any = field(default=None)
+    delta_data: Any = field(default=None)
+
+    def served(self) -> envelope.Variables:
+        """The envelope as readers see it after this update, with the upstream's texts where it writes them."""
+        result = envelope.served(self.variables, self.changes)
+        if self.display_data is not None:
+            result["display_data"] = as_json(self.display_data)[0]
+            result["delta_data"] = as_json(self.delta_data)[0]
+        return result
+
+
+def _code(refusal: Refusal) -> str:
+    if refusal.code in _OWN_CODES:
+        return refusal.code
+    return "MVU_PATH_MISSING" if refusal.code in _MISSING else "MVU_SCHEMA"
+
+
+def _nearest(root: Any, keys: tuple[str, ...]) -> str:
+    """The nearest existing path of keys, by spelling at the first key that leads nowhere."""
+    for depth, key in enumerate(keys):
+        if paths.has_own(root, key) and is_container(root):
+            root = paths.member(root, key)
+            continue
+        if isinstance(root, dict):
+            close = difflib.get_close_matches(key[:64], islice(root, _SUGGESTIONS), n=1, cutoff=0.5)
+            if close:
+                return pointer_text((*keys[:depth], close[0]))
+        return pointer_text(keys[:depth])
+    return pointer_text(keys)
+
+
+def _refused(command: Command, refusal: Refusal, root: Any) -> Receipt:
+    code = _code(refusal)
+    details: dict[str, Any] = {"reason": refusal.code, "path": pointer_text(refusal.keys), **refusal.details}
+    message = refusal.message
+    if code == "MVU_PATH_MISSING" and refusal.keys:
+        details["nearest"] = _nearest(root, refusal.keys)
+        message = f"{message}; the nearest existing path is '{details['nearest']}'"
+    return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
+
+
+def explicit(data: Any, node: Any) -> Any:
+    """A sparse metadata node as the upstream's memory of it: what it says, with the kind of its value."""
+    if not isinstance(node, dict):
+        return None
+    known = {key: value for key, value in node.items() if key not in ("properties", "elementType", IMPLICIT)}
+    if isinstance(data, dict):
+        properties = node.get("properties") or {}
+        children = {key: explicit(data[key], properties[key]) for key in properties if key in data}
+        return {**known, "type": "object", "properties": children}
+    if isinstance(data, list):
+        element = explicit(data[0], node.get("elementType")) if data else None
+        return {**known, "type": "array", **({} if element is None else {"elementType": element})}
+    return known
+
+
+def _full_schema(data: Any, schema: Any) -> Any:
+    if isinstance(schema, dict) and schema.get(IMPLICIT) is True:
+        return Deriver().root(data, explicit(data, schema))
+    return schema
+
+
+def apply_loose(
+    variables: envelope.Variables,
+    commands: Iterable[Command],
+    schema: SchemaLike | None,
+    *,
+    clock: int | None,
+    memory: Any,
+) -> Applied:
+    """``apply_commands`` for this dialect; ``variables`` is a normalised envelope and is not mutated."""
+    listed = list(commands)
+    version = envelope.version_of(variables)
+    if version is not None and schema is None:
+        raise fatal("MVU_SCHEMA_CODE", "expected the compiled declaration of the variables, found none")
+    if schema is not None:
+        return _declared(variables, listed, schema, clock, memory)
+    return _plain(variables, listed)
+
+
+def _plain(variables: envelope.Variables, commands: list[Command]) -> Applied:
+    before = variables["stat_data"]
+    full = _full_schema(before, variables["schema"])
+    engine = Engine(before, full, schema_fits=isinstance(full, dict))
+    outcome = engine.run([instruction_of(command) for command in commands])
+    receipts = [
+        _refused(command, done.refusal, before)
+        if done.refusal
+        else Receipt(command, "applied", message=_LOSSY if done.lossy else "")
+        for command, done in zip(commands, outcome.done, strict=True)
+    ]
+    data = before
+    if outcome.modified:
+        data = as_json(outcome.stat_data)[0] if engine.exotic else outcome.stat_data
+    stored = outcome.schema if outcome.modified else variables["schema"]
+    return _finished(variables, receipts, data, stored, outcome)
+
+
+def _finished(
+    variables: envelope.Variables, receipts: list[Receipt], data: Any, schema: Any, outcome: Outcome | None
+) -> Applied:
+    diagnostics = tuple(
+        {"command": position, "code": receipt.code} for position, receipt in enumerate(receipts) if receipt.code
+    )
+    result = dict(variables)
+    result["stat_data"] = data
+    result["schema"] = schema
+    result["update_diagnostics"] = list(diagnostics)
+    changes = tuple(diff(variables["stat_data"], data))
+    try:
+        envelope.check_budget(result, changes)
+    except InnkeeperError as error:
+        kept = tuple(
+            receipt if receipt.code else Receipt(receipt.command, "refused", error.code, "nothing of the reply is kept")
+            for receipt in receipts
+        )
+        raise ApplyError(error, kept) from error
+    display, delta = (outcome.display_data, outcome.delta_data) if outcome else (None, None)
+    return LooseApplied(result, diagnostics, tuple(receipts), changes, display, delta)
+
+
+def _declared(
+    variables: envelope.Variables, commands: list[Command], schema: SchemaLike, clock: int | None, memory: Any
+) -> Applied:
+    def check(candidate: Any) -> Any:
+        try:
+            return check_with(schema, candidate, clock, memory)
+        except Refused as refused:
+            raise Refusal("schema.refused", refused.message, (), refused.details) from refused
+
+    companion = Companion(
+        variables["stat_data"],
+        check,
+        hint=None if memory is None else memory.hint,
+        rejected=None if memory is None else memory.reject,
+        accepted=None if memory is None else memory.accept,
+    )
+    receipts: list[Receipt] = []
+    for position, command in enumerate(commands):
+        try:
+            changed = companion.run(instruction_of(command))
+        except Refusal as refusal:
+            companion.drop()
+            receipts.append(_refused(command, refusal, companion.state))
+        except InnkeeperError as error:
+            companion.drop()
+            error.details.setdefault("command", position)
+            receipts.append(Receipt(command, "refused", error.code, error.message, error.details))
+            raise ApplyError(error, tuple(receipts)) from error
+        else:
+            receipts.append(Receipt(command, "applied", message="" if changed else _UNCHANGED))
+    return _finished(variables, receipts, companion.state, variables["schema"], None)
