@@ -16,10 +16,11 @@ from runtime.dimensions.package import read_world
 from runtime.dimensions.state import State
 from runtime.dimensions.storage import StateStore, get_world, put_world
 from runtime.dimensions.tracker import Tracker
-from runtime.dimensions.values import Json, digest
+from runtime.dimensions.values import Json
 from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.sessions import store as sessions
 from runtime.sessions.operations import check_operation_id, once
+from runtime.values.canonical import sha
 
 Listener = Callable[[str, Event], None]
 CONFLICT = "DIMENSION_IDEMPOTENCY_CONFLICT"
@@ -122,7 +123,7 @@ class DimensionsService:
             world, warnings = read_world(world_id, files)
         else:
             binding.check_world_table(definitions, clock)
-            key = world_id or f"world-{digest([definitions, clock])[:16]}"
+            key = world_id or f"world-{sha([definitions, clock])[:16]}"
             world, warnings = World(domain.check_identifier(key, "worldId"), definitions, "", clock), []
         self.ledger.write(lambda tx: put_world(tx, world))
         return {**self._world_answer(world), "warnings": [finding.to_json() for finding in warnings]}
@@ -138,7 +139,7 @@ class DimensionsService:
             "locale": world.locale,
             "definitions": dict(world.definitions),
             "clock": world.clock,
-            "digest": digest(world.to_json()),
+            "digest": sha(world.to_json()),
         }
 
     # -- transactions -----------------------------------------------------------------------------------------------
