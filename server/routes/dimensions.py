@@ -238,7 +238,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "pages",
         query,
         "Query values by path and page; turnId reads that turn's frozen base.",
-        body=obj("queries", "turnId locale", queries=ARRAY, turnId=STRING, locale=STRING),
+        body=obj("queries", "turnId locale operationId", queries=ARRAY, turnId=STRING, locale=STRING),
         answer=obj("results text", results=ARRAY, text=STRING),
     ),
     Endpoint(
@@ -310,7 +310,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "pages",
         rule,
         "A page of a frozen rule or schema.",
-        body=obj("resultId id part", "offset limit", resultId=STRING, id=STRING, part=STRING),
+        body=obj("resultId id part", "offset limit operationId", resultId=STRING, id=STRING, part=STRING),
         answer=obj("id version content complete", "nextOffset", content=STRING, complete=BOOLEAN),
     ),
     Endpoint(
