@@ -35,7 +35,12 @@ def test_scenario_027_a_card_writes_through_its_binding(stage: Stage) -> None:
     with refuses("MVU_WRITE_DENIED"):
         stage.write({"capability": str(uuid.uuid4())}, [], 1)
     denied: list[Any] = []
-    stage.rt.mvu.register_usage(lambda call: denied.append(call) or {"enabled": False})
+
+    def deny(call: Any) -> dict[str, Any]:
+        denied.append(call)
+        return {"enabled": False}
+
+    stage.rt.mvu.register_usage(deny)
     grant = stage.grant(scope)
     bound = stage.bind(scope, grant)
     assert bound["snapshot"]["variables"]["stat_data"] == {"hp": 9}
@@ -221,9 +226,10 @@ def test_scenarios_173_179_187_a_selection_that_comes_back_needs_a_fresh_view(st
     with refuses("MVU_READ_ONLY"):
         stage.rt.mvu.card_snapshot(scope)
     stage.rt.playthroughs.select_greeting(play, session, 0, stage.op())
-    for attempt in (lambda: stage.rt.mvu.card_snapshot(scope), lambda: stage.write(bound, [], 0)):
-        with refuses("MVU_READ_ONLY"):
-            attempt()
+    with refuses("MVU_READ_ONLY"):
+        stage.rt.mvu.card_snapshot(scope)
+    with refuses("MVU_READ_ONLY"):
+        stage.write(bound, [], 0)
     fresh = stage.rt.mvu.card_snapshot(stage.initial_scope(begun))
     assert fresh["viewIdentity"]["selectionToken"] != view["selectionToken"]
     again = stage.bind(stage.initial_scope(begun, **fresh["viewIdentity"]))
@@ -254,7 +260,12 @@ def test_a_selected_card_that_comes_back_ends_the_binding(stage: Stage) -> None:
 def test_scenario_174_card_writes_never_ask_policies(stage: Stage, answer: Any) -> None:
     stage.card(initvar="hp: 10\n")
     calls: list[Any] = []
-    stage.rt.mvu.register_usage(lambda call: calls.append(call) or answer)
+
+    def decide(call: Any) -> Any:
+        calls.append(call)
+        return answer
+
+    stage.rt.mvu.register_usage(decide)
     bound = stage.bind(stage.initial_scope(stage.begin()))
     assert stage.write(bound, {"stat_data": {"hp": 7}}, 0, operation="replace")["variables"]["stat_data"] == {"hp": 7}
     assert calls == []
