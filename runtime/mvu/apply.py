@@ -8,8 +8,8 @@ the batch and nothing of it is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from interpreter import errors as interpreter_errors
 from runtime.mvu import envelope
@@ -51,15 +51,23 @@ class SchemaLike(Protocol):
     def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What became of one command: ``applied``, or ``refused`` with a code and details."""
+class Receipt(NamedTuple):
+    """What became of one command: ``applied``, or ``refused`` with a code and the error that says why."""
 
     command: Command
     status: str
     code: str | None = None
-    message: str = ""
-    details: dict[str, Any] = field(default_factory=dict)
+    error: InnkeeperError | None = None
+
+    @property
+    def message(self) -> str:
+        """What was expected, what was found, where."""
+        return "" if self.error is None else self.error.message
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {} if self.error is None else self.error.details
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; ``normalised`` reads as the very same command."""
@@ -220,7 +228,7 @@ def apply_commands(
         except InnkeeperError as error:
             if memory is not None:
                 memory.reject()
-            receipts.append(Receipt(command, "refused", error.code, error.message, error.details))
+            receipts.append(Receipt(command, "refused", error.code, error))
             if error.code not in DIAGNOSTIC_CODES:
                 error.details.setdefault("command", position)
                 raise ApplyError(error, _none_kept(receipts)) from error
@@ -243,10 +251,9 @@ def apply_commands(
 def _none_kept(receipts: list[Receipt]) -> tuple[Receipt, ...]:
     """Receipts of a batch that failed: what was applied before the error is taken back, and says so."""
     last = receipts[-1]
+    dropped = InnkeeperError(last.code or "", "nothing of the batch is kept: a later command is fatal")
     return tuple(
-        Receipt(receipt.command, "refused", last.code, "nothing of the batch is kept: a later command is fatal")
-        if receipt.status == "applied"
-        else receipt
+        Receipt(receipt.command, "refused", last.code, dropped) if receipt.status == "applied" else receipt
         for receipt in receipts
     )
 
