@@ -19,7 +19,7 @@ from runtime.mvu.errors import DIAGNOSTIC_CODES, Refused, fatal, refuse_schema
 from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
 from runtime.mvu.steps import Edit, Hint, no_hint
-from runtime.mvu.weigh import Weight, change, weigh
+from runtime.mvu.weigh import NOTHING, Weight, change, weigh
 from runtime.values.patch import Change, diff
 from runtime.values.rows import InnkeeperError
 
@@ -158,6 +158,9 @@ class _Batch:
 
     def run(self, command: Command) -> None:
         """Apply one command or raise ``Refused`` or a fatal error; the state moves only on success."""
+        if self.schema is None:
+            self._accept(self.native.apply(self.root, self.meta, command, no_hint))
+            return
         refusal: Refused | None = None
         for edit in self._candidates(command):
             try:
@@ -174,7 +177,7 @@ class _Batch:
         raise refusal
 
     def _candidates(self, command: Command) -> Iterator[Edit]:
-        if self.version is None or self.version == 1:
+        if self.version == 1:
             yield self.native.apply(self.root, self.meta, command, self.hint)
         else:
             yield from self.creating.candidates(self.root, self.meta, command, self.hint)
@@ -184,15 +187,18 @@ class _Batch:
             self.memory.reject()
 
     def _accept(self, edit: Edit) -> None:
-        root, weight = edit.root, Weight(self.weight.nodes + edit.weight.nodes, self.weight.charge + edit.weight.charge)
+        root, meta, gained = edit
         if self.schema is not None:
-            root = check_with(self.schema, edit.root, self.clock, self.memory)
-            if root is not edit.root:
-                more = change(edit.root, root)
-                weight = Weight(weight.nodes + more.nodes, weight.charge + more.charge)
-        if envelope.exceeds(weight, self.rest):
-            weight = self._exactly(root)
-        self.root, self.meta, self.weight = root, edit.meta, weight
+            candidate, root = root, check_with(self.schema, root, self.clock, self.memory)
+            if root is not candidate:
+                more = change(candidate, root)
+                gained = Weight(gained.nodes + more.nodes, gained.charge + more.charge)
+        if gained is not NOTHING:
+            weight = Weight(self.weight.nodes + gained.nodes, self.weight.charge + gained.charge)
+            if envelope.exceeds(weight, self.rest):
+                weight = self._exactly(root)
+            self.weight = weight
+        self.root, self.meta = root, meta
 
     def _exactly(self, root: Any) -> Weight:
         """The totals seem too large: measure instead of bounding, and refuse what is too large indeed."""

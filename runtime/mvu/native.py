@@ -116,8 +116,8 @@ class NativeRules:
     def _is_pair(self, value: Any, meta: Node) -> bool:
         """Whether ``value`` is ``[value, "description"]`` and the state lets commands act on its first element."""
         return (
-            not self.free
-            and isinstance(value, list)
+            type(value) is list
+            and not self.free
             and len(value) == 2
             and isinstance(value[1], str)
             and not isinstance(value[0], list)

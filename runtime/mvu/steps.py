@@ -12,7 +12,7 @@ from interpreter.javascript import js_key_order, round12
 from runtime.mvu.errors import Refused, fatal, refuse_missing, refuse_schema
 from runtime.mvu.limits import MERGE_DEPTH
 from runtime.mvu.metadata import Node
-from runtime.mvu.weigh import Weight, entry, weigh
+from runtime.mvu.weigh import NOTHING, Weight, entry, weigh
 from runtime.values.copying import child, index_of, with_child
 from runtime.values.equal import json_equal
 from runtime.values.numbers import normal_number
@@ -46,7 +46,8 @@ def rebuild(parents: list[Any], path: tuple[str, ...], value: Any, hint: Hint) -
         if type(container) is dict:
             fresh: Any = container.copy()
             fresh[part] = value
-            hint(fresh, container, part)
+            if hint is not no_hint:
+                hint(fresh, container, part)
         else:
             fresh = with_child(container, part, value)
             hint(fresh, container, int(part))
@@ -56,6 +57,8 @@ def rebuild(parents: list[Any], path: tuple[str, ...], value: Any, hint: Hint) -
 
 def swap(old: Any, new: Any, level: int) -> Weight:
     """The weight of ``new`` in the place of ``old``; ``level`` is where it stands."""
+    if type(new) is int and type(old) is int and -_EXACT < new < _EXACT:
+        return NOTHING
     more, less = weigh(new, level), weigh(old)
     return Weight(more.nodes - less.nodes, more.charge - less.charge)
 
