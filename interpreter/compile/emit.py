@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from interpreter import javascript as js
+from interpreter.compile.exact import holds_containers
 from interpreter.compile.fast import plain_container, plain_length
 from interpreter.compile.inline import inline
 from interpreter.compile.wrappers import _takes_context as takes_context
@@ -44,17 +45,6 @@ def emit_function(c: FastCompiler, node: n.Node, name: str, slot: int) -> None:
         )
     w.line("return result")
     w.line("")
-
-
-def holds_containers(node: n.Node) -> bool:
-    """Whether a node can answer a container: then it is remembered."""
-    if isinstance(node, _CONTAINERS):
-        return True
-    if isinstance(node, n.WrapperNode):
-        return holds_containers(node.inner)
-    if isinstance(node, n.PipeNode):
-        return holds_containers(node.left) or holds_containers(node.right)
-    return False
 
 
 def emit(c: FastCompiler, node: n.Node, x: str, out: str, *, inside: bool = False) -> int:

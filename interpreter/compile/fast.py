@@ -11,6 +11,7 @@ key parses that key only (``interpreter.parse.memory``).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from operator import is_
 from typing import Any
@@ -23,7 +24,8 @@ from interpreter.compile.inline import clamp, larger
 from interpreter.compile.payload import Payload
 from interpreter.compile.text import number_text_to_number
 from interpreter.declare import nodes as n
-from interpreter.evaluate.values import key_of
+from interpreter.errors import BudgetExceeded, EvaluationError
+from interpreter.evaluate.values import Thrown, key_of
 from interpreter.javascript import UNDEFINED, js_key_order
 
 _ATOMS = frozenset({int, float, str})
@@ -204,6 +206,9 @@ class FastCompiler:
         self.children: dict[tuple[int, Any], FastParse] = {}
         self.absent = UNDEFINED
         self.failure = Fail
+        self.failures = (Fail, Thrown, BudgetExceeded, EvaluationError, RecursionError)
+        self.parsers: dict[int, FastParse] = {}
+        self.lock = threading.Lock()
 
     # --- functions -------------------------------------------------------------------------------------------------
 
@@ -268,6 +273,17 @@ class FastCompiler:
         found: FastParse = self.namespace[name]
         return found
 
+    def parser(self, node: n.Node) -> FastParse:
+        """The fast parser of any node of the schema; generated at the first use."""
+        known = self.parsers.get(id(node))
+        if known is None:
+            with self.lock:  # the schema is shared between threads
+                name = self.function(node)
+                if self.chunks:
+                    self._load()
+                known = self.parsers[id(node)] = self.namespace[name]
+        return known
+
     def _load(self) -> None:
         source = "\n".join(line for chunk in self.chunks for line in chunk)
         self.chunks.clear()
@@ -292,9 +308,5 @@ class FastCompiler:
             field = node.element if isinstance(node, n.ArrayNode) else None
         if field is None:
             return None
-        name = self.function(field)
-        if self.chunks:
-            self._load()
-        found: FastParse = self.namespace[name]
-        self.children[(slot, place)] = found
+        found = self.children[(slot, place)] = self.parser(field)
         return found

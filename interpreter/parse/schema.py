@@ -65,7 +65,7 @@ class CompiledSchema:
         self._parses = 0
         self._fast: FastParse | None = None
         self._generator: FastCompiler | None = None
-        compiler = ExactCompiler()
+        compiler = ExactCompiler(attempts=True)
         self._applied: Parse = compiler.compile(declaration.applied)
         same = declaration.written is declaration.applied
         self._written: Parse = self._applied if same else compiler.compile(declaration.written)
@@ -104,6 +104,7 @@ class CompiledSchema:
             if found is not None:
                 return found
         run = self._run(clock)
+        run.quick = None if written or raw else self._generator
         payload = Payload(value)
         try:
             (self._written if written else self._applied)(payload, run)
