@@ -116,7 +116,7 @@ function render(answer) {
   const nothing = commands.length + ignored.length === 0 && !answer.error;
   byId("summary").replaceChildren(
     el("ul", { class: "tally" }, ...tally),
-    answer.error ? el("p", { class: "banner" }, `Nothing of this reply was kept. ${answer.error.error ?? answer.error.message ?? ""}\n${answer.error.code ?? ""}`) : null ?? "",
+    answer.error ? el("p", { class: "banner" }, `Nothing of this reply was kept. ${answer.error.error ?? answer.error.message ?? ""}\n${answer.error.code ?? ""}`) : "",
     nothing ? el("p", { class: "empty" }, "This reply holds no update.") : "",
   );
   byId("commands").replaceChildren(...commands.map(commandItem), ...ignored.map(ignoredItem));
@@ -150,11 +150,11 @@ function commandItem(command) {
 
 function ignoredItem(item) {
   const text = typeof item === "string" ? item : item.text ?? item.source ?? JSON.stringify(item);
-  const reason = typeof item === "string" ? "" : item.message ?? item.reason ?? "";
+  const reason = typeof item === "string" ? "" : item.message ?? item.reason ?? item.code ?? "";
   return el(
     "li",
     { class: "ignored" },
-    el("div", { class: "head" }, chip("ignored", "ignored")),
+    el("div", { class: "head" }, chip("ignored", item.reason === "helper-filtered" ? STATUS.dropped : "ignored")),
     el("code", { class: "source" }, text),
     reason ? el("p", { class: "reason" }, reason) : null,
   );
