@@ -110,7 +110,10 @@ function render(answer) {
   const ignored = answer.ignored ?? [];
   const counts = new Map();
   for (const command of commands) counts.set(command.status, (counts.get(command.status) ?? 0) + 1);
-  if (ignored.length > 0) counts.set("ignored", (counts.get("ignored") ?? 0) + ignored.length);
+  for (const item of ignored) {
+    const status = item.reason === "helper-filtered" ? "dropped" : "ignored";
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
   const tally = [...counts].map(([status, count]) => el("li", {}, chip(status, `${count} ${STATUS[status] ?? status}`)));
   if (answer.interpreterVersion) tally.push(el("li", {}, chip("", `interpreter ${answer.interpreterVersion}`)));
   const nothing = commands.length + ignored.length === 0 && !answer.error;
@@ -130,7 +133,8 @@ function pathText(path) {
 
 function commandItem(command) {
   const issues = (command.issues ?? []).map((issue) => el("p", { class: "reason" }, `${pathText(issue.path)}: ${issue.message ?? issue.code}`));
-  const reason = [command.message, command.code].filter(Boolean).join(" · ");
+  const message = issues.length > 0 ? "The declaration refuses the value" : command.message;
+  const reason = [message, command.code].filter(Boolean).join(" · ");
   return el(
     "li",
     { class: command.status },
