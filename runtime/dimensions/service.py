@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from runtime.dimensions import binding, domain, views
 from runtime.dimensions.binding import World
@@ -15,10 +15,12 @@ from runtime.dimensions.events import Event
 from runtime.dimensions.package import read_world
 from runtime.dimensions.state import State
 from runtime.dimensions.storage import StateStore, get_world, put_world
-from runtime.dimensions.values import Json, digest
+from runtime.dimensions.tracker import Tracker
+from runtime.dimensions.values import Json
 from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.sessions import store as sessions
 from runtime.sessions.operations import check_operation_id, once
+from runtime.values.canonical import sha
 
 Listener = Callable[[str, Event], None]
 CONFLICT = "DIMENSION_IDEMPOTENCY_CONFLICT"
@@ -33,6 +35,22 @@ class Request:
     fingerprint: Any
 
 
+class Runner(Protocol):
+    """Who runs trackers for a service: the state source of the session host."""
+
+    def use_tracker(self, tracker: Tracker | None) -> None:
+        """Have this tracker from now on."""
+        ...
+
+    def retry(self, session_id: str, result_id: str, *, operation_id: str | None = None) -> dict[str, Any]:
+        """Retry one debt now."""
+        ...
+
+    def close(self) -> None:
+        """Wait for running trackers."""
+        ...
+
+
 class DimensionsService:
     """World dimensions of all sessions of one ledger; thread-safe.
 
@@ -42,10 +60,32 @@ class DimensionsService:
     def __init__(self, ledger: Ledger, *, now: Callable[[], int], provider: str = domain.BUILT_IN) -> None:
         self.ledger = ledger
         self.provider = provider
+        self.runner: Runner | None = None
         self.states = StateStore()
         self._now = now
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
+
+    # -- trackers ---------------------------------------------------------------------------------------------------
+
+    def use_tracker(self, tracker: Tracker) -> None:
+        """Have a tracker: the configured model's, or the one plug-in that is the provider then (§0.3)."""
+        if self.provider not in (domain.BUILT_IN, tracker.provider):
+            binding.discover_provider([self.provider, tracker.provider], None)
+        self.provider = tracker.provider
+        if self.runner is not None:
+            self.runner.use_tracker(tracker)
+
+    def retry_now(self, session_id: str, result_id: str, *, operation_id: str | None = None) -> dict[str, Any]:
+        """``POST …/retry``: adopt the current versions and run the tracker, when there is one."""
+        if self.runner is None:
+            return self.retry(session_id, result_id, operation_id=operation_id)
+        return self.runner.retry(session_id, result_id, operation_id=operation_id)
+
+    def close(self) -> None:
+        """Wait for running trackers."""
+        if self.runner is not None:
+            self.runner.close()
 
     # -- notices ----------------------------------------------------------------------------------------------------
 
@@ -83,7 +123,7 @@ class DimensionsService:
             world, warnings = read_world(world_id, files)
         else:
             binding.check_world_table(definitions, clock)
-            key = world_id or f"world-{digest([definitions, clock])[:16]}"
+            key = world_id or f"world-{sha([definitions, clock])[:16]}"
             world, warnings = World(domain.check_identifier(key, "worldId"), definitions, "", clock), []
         self.ledger.write(lambda tx: put_world(tx, world))
         return {**self._world_answer(world), "warnings": [finding.to_json() for finding in warnings]}
@@ -99,7 +139,7 @@ class DimensionsService:
             "locale": world.locale,
             "definitions": dict(world.definitions),
             "clock": world.clock,
-            "digest": digest(world.to_json()),
+            "digest": sha(world.to_json()),
         }
 
     # -- transactions -----------------------------------------------------------------------------------------------

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from interpreter.javascript import js_number_text
 from runtime.dimensions import limits
 from runtime.dimensions.clock import Clock
 from runtime.dimensions.errors import DimensionError
 from runtime.dimensions.records import Fault, Record, Records, read_record, trusted_record
 from runtime.dimensions.settlement import Receipt, Receipts
 from runtime.dimensions.sync import LedgerRow
-from runtime.dimensions.values import BoundsError, Size, measure, number_text, quoted, same, text_bytes
+from runtime.dimensions.values import BoundsError, Size, measure, quoted, same, text_bytes
 
 Parts = Mapping[str, Any]
 _NOTHING = Size(0, 0)
@@ -210,7 +211,7 @@ def _growth(key: str, old: Record | None, new: Record) -> tuple[Size, Size]:
             raise Fault("validation", f"the value of {quoted(key)} is too deep for the public snapshot", key)
         if old is not None and old.definition is new.definition:
             shown = value - measure(old.value)
-            digits = len(number_text(new.version)) - len(number_text(old.version))
+            digits = len(js_number_text(new.version)) - len(js_number_text(old.version))
             return _NOTHING, Size(shown.nodes, shown.size + digits)
         table, snapshot = _entry_size(key, new.definition), _entry_size(key, new.public())
         if old is not None:
