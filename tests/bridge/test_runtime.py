@@ -32,7 +32,7 @@ def frame(page: Page) -> FrameLocator:
     return page.frame_locator("iframe.card-frame")
 
 
-def until(condition: Callable[[], bool], seconds: float = 5) -> None:
+def until(condition: Callable[[], bool], seconds: float = 15) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "condition not met in time"
