@@ -67,7 +67,7 @@ def keys_of(text: str, root: Any) -> tuple[str, ...]:
     """The keys of a path text on ``root``: the whole text is one key when the root has it or nothing splits it."""
     if not _DEEP.search(text) or (isinstance(root, dict) and text in root):
         return (text,)
-    return parts_of(text)
+    return parts_of(text) or (text,)
 
 
 def pointer_keys(pointer: str) -> tuple[str, ...]:
