@@ -365,7 +365,7 @@ def object_value(members: dict[str, Made]) -> Callable[[random.Random], dict[str
     def make(dice: random.Random) -> dict[str, Any]:
         found = {key: member.value(dice) for key, member in members.items() if dice.random() > 0.08}
         if dice.random() < 0.2:
-            found[dice.choice(KEYS + ["zz"])] = dice.choice(SCALARS)
+            found[dice.choice([*KEYS, "zz"])] = dice.choice(SCALARS)
         keys = list(found)
         if dice.random() < 0.3:
             dice.shuffle(keys)
