@@ -187,8 +187,15 @@ class _Measure:
         return size
 
 
+_LITERALS = {None: Size(1, 4), True: Size(1, 4), False: Size(1, 5)}
+
+
 def measure(value: Json) -> Size:
     """Weigh a value; raises ``BoundsError`` at the first violation (§1.5)."""
+    if value is None or isinstance(value, bool):
+        return _LITERALS[value]
+    if type(value) is int and -_EXACT <= value <= _EXACT:
+        return Size(1, len(str(value)))
     walk = _Measure()
     size = walk.walk(value, 0)
     if size > limits.JSON_BYTES.default:
