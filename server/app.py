@@ -39,8 +39,7 @@ def endpoints() -> list[tuple[str, Endpoint]]:
     for endpoint in meta.ROOT_ENDPOINTS:
         found.append((endpoint.path, endpoint))
         found.append((PREFIX + endpoint.path, endpoint))
-    for endpoint in (*host.ENDPOINTS, *mvu.ENDPOINTS, *world.ENDPOINTS):
-        found.append((PREFIX + endpoint.path, endpoint))
+    found.extend((PREFIX + e.path, e) for e in (*host.ENDPOINTS, *mvu.ENDPOINTS, *world.ENDPOINTS))
     for endpoint in mvu.SEED_ENDPOINTS:
         found.append((PREFIX + endpoint.path, endpoint))
         found.append((f"{SEED_PREFIX}/v1{endpoint.path}", endpoint))

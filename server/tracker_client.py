@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -151,7 +152,9 @@ class ChatTracker:
 
     def run(self, task: TrackerTask) -> Any:
         """The final arguments; ``TrackerFailed`` says what went wrong last."""
-        return asyncio.run(self._run(task))
+        # A thread of its own: the caller may run in an event loop already, and loops do not nest.
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            return pool.submit(lambda: asyncio.run(self._run(task))).result()
 
     async def _run(self, task: TrackerTask) -> Any:
         last = ["no call was finished"]

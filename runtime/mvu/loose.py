@@ -25,6 +25,8 @@ from runtime.mvu.commands.magvarupdate.values import as_json, is_container
 from runtime.mvu.commands.model import Command
 from runtime.mvu.errors import Refused, fatal
 from runtime.mvu.metadata import IMPLICIT
+from runtime.values.bounds import quick_size
+from runtime.values.limits import DEFAULT
 from runtime.values.patch import diff
 from runtime.values.paths import pointer_text
 from runtime.values.rows import InnkeeperError
@@ -44,12 +46,18 @@ class LooseApplied(Applied):
     delta_data: Any = field(default=None)
 
     def served(self) -> envelope.Variables:
-        """The envelope as readers see it after this update, with the upstream's texts where it writes them."""
-        result = envelope.served(self.variables, self.changes)
-        if self.display_data is not None:
-            result["display_data"] = as_json(self.display_data)[0]
-            result["delta_data"] = as_json(self.delta_data)[0]
-        return result
+        """The envelope as readers see it after this update, with the upstream's texts where it writes them.
+
+        Texts that would take the envelope over its budget give way to the shared form.
+        """
+        plain = envelope.served(self.variables, self.changes)
+        if self.display_data is None:
+            return plain
+        texts = {"display_data": as_json(self.display_data)[0], "delta_data": as_json(self.delta_data)[0]}
+        others = {key: value for key, value in plain.items() if key not in texts}
+        size = quick_size({**others, **texts})
+        fits = size.charge <= DEFAULT.charge and size.nodes <= DEFAULT.nodes
+        return {**plain, **texts} if fits else plain
 
 
 def _code(refusal: Refusal) -> str:
@@ -151,7 +159,7 @@ def _finished(
     result["update_diagnostics"] = list(diagnostics)
     changes = tuple(diff(variables["stat_data"], data))
     try:
-        envelope.check_budget(result, changes)
+        envelope.check_budget(result)
     except InnkeeperError as error:
         kept = tuple(
             receipt if receipt.code else Receipt(receipt.command, "refused", error.code, "nothing of the reply is kept")

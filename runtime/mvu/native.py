@@ -76,13 +76,15 @@ class NativeRules:
         if not zone.free:
             metadata.validate_change(here, value, zone, path)
             if isinstance(value, dict | list) or isinstance(here, dict | list):
-                value, new_meta = self._derive(meta, path, zone, here, value)
+                value, new_meta = self._derive(root, meta, path, zone, here, value)
         return Edit(rebuild(parents, path, value, hint), new_meta, swap(here, value, len(path) + 1))
 
-    def _derive(self, meta: Node, path: tuple[str, ...], zone: Zone, old: Any, value: Any) -> tuple[Any, Node]:
+    def _derive(
+        self, root: Any, meta: Node, path: tuple[str, ...], zone: Zone, old: Any, value: Any
+    ) -> tuple[Any, Node]:
         if zone.node is None and not metadata.has_metadata(value):
             return value, meta
-        above = metadata.CLOSED._replace(recursive=zone.recursive, extensible=zone.recursive)
+        above = self._descend(root, meta, path[:-1])[1] if path else metadata.CLOSED
         clean, node = metadata.derive(value, zone.node, old, above)
         if path and zone.node is not None and "required" in zone.node:
             node = {**(node or {"type": metadata.type_name(clean)}), "required": zone.node["required"]}

@@ -41,7 +41,9 @@ class FilterOutcome:
 class Processors:
     """The registrations of one service; thread-safe. Without a sandbox every helper answers with an error."""
 
-    def __init__(self, sandbox: Sandbox | None, shelf: CardShelf, deployment: str, exists: Callable[[str], bool]) -> None:
+    def __init__(
+        self, sandbox: Sandbox | None, shelf: CardShelf, deployment: str, exists: Callable[[str], bool]
+    ) -> None:
         self._sandbox = sandbox
         self._shelf = shelf
         self._registry = None if sandbox is None else HelperRegistry(sandbox, deployment, exists=exists)
@@ -95,7 +97,11 @@ class Processors:
         except InnkeeperError as error:
             return {"protocolVersion": 1, "registered": False, "error": {"code": error.code, "message": error.message}}
         if self._registry is not None:
-            if helper is None and (current := self._registry.current(resource["id"])) is not None and not current.explicit:
+            if (
+                helper is None
+                and (current := self._registry.current(resource["id"])) is not None
+                and not current.explicit
+            ):
                 self._registry.forget(resource["id"])
             return self._registry.command_processor(resource["id"], helper)
         if helper is None:

@@ -75,7 +75,7 @@ class MvuService(Reading, Prompting):
         signal: Signal | None = None,
     ) -> dict[str, Any]:
         """Replace the current content with compare-and-set (spec/mvu.md §11b)."""
-        wanted = read_trace_scope(scope or {}, current_only=True, need_session=False)
+        wanted = read_trace_scope({} if scope is None else scope, current_only=True, need_session=False)
 
         def job(tx: Transaction) -> dict[str, Any]:
             resource = self._resource(tx, resource_id, wanted)
@@ -88,7 +88,7 @@ class MvuService(Reading, Prompting):
 
     def copy(self, resource_id: object, new_id: object, scope: object, signal: Signal | None = None) -> dict[str, Any]:
         """A new shared resource with the current content; answers its record."""
-        wanted = read_trace_scope(scope or {}, need_session=False)
+        wanted = read_trace_scope({} if scope is None else scope, need_session=False)
 
         def job(tx: Transaction) -> dict[str, Any]:
             row = self._edits.copy(tx, self._resource(tx, resource_id, wanted), new_id)
@@ -107,7 +107,7 @@ class MvuService(Reading, Prompting):
         signal: Signal | None = None,
     ) -> dict[str, Any]:
         """Store a management preference with compare-and-set."""
-        wanted = read_trace_scope(scope or {}, need_session=False)
+        wanted = read_trace_scope({} if scope is None else scope, need_session=False)
 
         def job(tx: Transaction) -> dict[str, Any]:
             resource = self._resource(tx, resource_id, wanted)

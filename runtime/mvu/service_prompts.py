@@ -100,7 +100,7 @@ class Prompting(ServiceBase):
 
     def get_management_defaults(self, resource_id: str, scope: object = None) -> dict[str, Any] | None:
         """The source's defaults for a manager, or ``None`` (spec/mvu.md §10)."""
-        wanted = read_trace_scope(scope or {}, need_session=False)
+        wanted = read_trace_scope({} if scope is None else scope, need_session=False)
 
         def job(tx: Transaction) -> tuple[Row, list[Any] | None] | None:
             resource, session = self._bound(tx, resource_id, wanted)

@@ -20,7 +20,7 @@ class Reading(ServiceBase):
 
     def list(self, scope: object = None, signal: Signal | None = None) -> Records:
         """The records that a scope may read; ``{}`` or authority only: all of the deployment."""
-        wanted = read_trace_scope(scope or {}, need_session=False)
+        wanted = read_trace_scope({} if scope is None else scope, need_session=False)
 
         def job(tx: Transaction) -> Records:
             session = self._session(tx, wanted)
@@ -35,7 +35,7 @@ class Reading(ServiceBase):
 
     def read(self, resource_id: object, scope: object = None, signal: Signal | None = None) -> dict[str, Any] | None:
         """One record, or ``None``; the scope may name a place in the past."""
-        wanted = read_trace_scope(scope or {}, current_only=False, need_session=False)
+        wanted = read_trace_scope({} if scope is None else scope, current_only=False, need_session=False)
 
         def job(tx: Transaction) -> dict[str, Any] | None:
             resource, session = self._bound(tx, resource_id, wanted)
@@ -47,7 +47,7 @@ class Reading(ServiceBase):
 
     def history(self, resource_id: object, scope: object, *, include_before: bool = False) -> Records:
         """The versions of a resource that a session can see."""
-        wanted = read_trace_scope(scope or {}, need_session=False)
+        wanted = read_trace_scope({} if scope is None else scope, need_session=False)
 
         def job(tx: Transaction) -> Records:
             resource, session = self._bound(tx, resource_id, wanted)

@@ -40,7 +40,7 @@ def value_at(table: Any, path: str) -> Any:
 def _shown(kind: str, value: Any, indent: int) -> str:
     if kind == "get":
         return value if isinstance(value, str) else js_json_text(value)
-    text = value if isinstance(value, str) else yaml_text(value)
+    text = value if isinstance(value, str) else yaml_text(value).rstrip()
     return text.replace("\n", "\n" + " " * indent)
 
 

@@ -84,7 +84,12 @@ def put_document(tx: Transaction, session_id: str, ordinal: int, seq: int, conte
     tx.put(DOCUMENTS, row)
 
 
-def retry_cut(tx: Transaction, session: Row, seq: int) -> Cut:
+@dataclass(frozen=True, slots=True)
+class RetryCut(Cut):
+    """A cut right before a world event: what the child does not inherit did not happen, even when that is everything."""
+
+
+def retry_cut(tx: Transaction, session: Row, seq: int) -> RetryCut:
     """The cut of ``/retry`` before the event ``seq``: as a swipe of the turn around or after it, else as a fork.
 
     The other sources know the state at a turn's start and the state after a reply; between two turns the two are one.
@@ -93,15 +98,16 @@ def retry_cut(tx: Transaction, session: Row, seq: int) -> Cut:
     starts = [event for event in events if event.type == kinds.TURN_START]
     after = next((event for event in starts if event.seq > seq), None)
     before = next((event for event in reversed(starts) if event.seq < seq), None)
-    ended = before is not None and any(
-        event.type == kinds.TURN_END and before.seq < event.seq < seq for event in events
-    )
-    if before is not None and not ended:
-        return Cut("reply-swipe", seq, seq, before.turn or 0)
-    if after is not None:
-        return Cut("reply-swipe", seq, seq, after.turn or 0)
+    ended = before is not None and any(event.type == kinds.TURN_END for event in events[before.seq : seq])
+    around = before if before is not None and not ended else after
+    if around is not None:
+        # The reply of that turn tells the timeline where the child's next reply belongs.
+        reply = next((event for event in events[around.seq :] if event.type == kinds.ASSISTANT_MESSAGE), None)
+        return RetryCut("reply-swipe", reply.seq if reply is not None else seq, seq, around.turn or 0)
     reply = next((event for event in reversed(events[:seq]) if event.type == kinds.ASSISTANT_MESSAGE), None)
-    return Cut("fork", reply.seq if reply is not None else -1, seq, (before.turn or 0) if before is not None else 0)
+    return RetryCut(
+        "fork", reply.seq if reply is not None else -1, seq, (before.turn or 0) if before is not None else 0
+    )
 
 
 class LedgerWorldStore:

@@ -18,6 +18,7 @@ from runtime.world.ledger_store import (
     SOURCE,
     HostPorts,
     LedgerWorldStore,
+    RetryCut,
     binding_of,
     put_canon,
     put_document,
@@ -81,14 +82,13 @@ class WorldSource:
         service = self.service(tx)
         line = service.line(session["id"])
         since = self._events_before(tx, session, binding, _turn_boundary(tx, session, ended.end.seq))
-        changes = _changes(line, since)
         return [
             {
                 "source": SOURCE,
                 "resourceId": f"{SOURCE}:{session['id']}",
-                "status": "applied" if changes else "no-update",
+                "status": "applied" if len(line.events) > since else "no-update",
                 "revision": line.state["turn"],
-                "changes": changes,
+                "changes": _changes(line, since),
                 "diagnostics": service.claims(session["id"], ended.reply.text, since),
                 "ignored": [],
             }
@@ -100,7 +100,7 @@ class WorldSource:
         if binding is None:
             return None
         end = cut.inherited
-        if cut.inherited == 0:
+        if cut.inherited == 0 and not isinstance(cut, RetryCut):
             end = _start_of(tx, session, cut)
         if end < binding["seq"]:
             return None

@@ -248,7 +248,7 @@ function createFace({ state, send, clone }) {
     const first = state.snapshot?.firstMessage;
     const opening = ["greeting", "initial"].includes(state.snapshot?.scope?.mode);
     if (allowAlias && opening && (id === 0 || id === "0")) return;
-    if (allowAlias && opening && id === "latest" && first && first.messageCount === 0) return;
+    if (allowAlias && opening && id === "latest" && first && first.messageCount === 1) return;
     throw cardError("MVU_SCOPE", `Expected this card's own message, found message '${String(id)}'.`);
   }
 
@@ -309,7 +309,7 @@ function createFace({ state, send, clone }) {
     },
     getContext() {
       const { text, messageCount } = firstMessage();
-      const chat = Array.from({ length: messageCount + 1 }, () => null);
+      const chat = Array.from({ length: messageCount }, () => null);
       chat[0] = { message_id: 0, role: "assistant", message: text, mes: text };
       return { chat };
     },
@@ -557,6 +557,7 @@ function install(scope, { face, view, targets, timers, events, report, send }) {
     Object.defineProperty(scope, name, { value, writable: false, configurable: false, enumerable: true });
   }
   const window = Object.create(scope);
+  if (!Object.hasOwn(scope, "self")) Object.defineProperty(scope, "self", { value: scope, writable: false, configurable: false });
   Object.defineProperty(scope, "window", { value: window, writable: false, configurable: false });
 }
 

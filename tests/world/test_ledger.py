@@ -19,10 +19,10 @@ from runtime.sessions.branches import Branches
 from runtime.sessions.host import SessionHost
 from runtime.values.rows import InnkeeperError
 from runtime.world import api
+from runtime.world.ledger_store import HostPorts
 from runtime.world.limits import SNAPSHOT_EVENTS
 from runtime.world.service import WorldSettings
 from runtime.world.source import WorldSource
-from runtime.world.wiring import attach_world
 from tests.world.support import FERRY, files_of
 
 
@@ -50,7 +50,10 @@ def inn_on(path: Path) -> Inn:
     branches = Branches(host)
 
     settings = WorldSettings(lambda: f"seed-{next(numbers)}", lambda: f"world-{next(numbers)}", test_mode=True)
-    return Inn(host, branches, attach_world(ledger, host, branches, settings))
+    ports = HostPorts(host.insert_session, host.add_events, branches.branch_at)
+    world = WorldSource(ledger, ports, settings)
+    host.sources.append(world)
+    return Inn(host, branches, world)
 
 
 @pytest.fixture

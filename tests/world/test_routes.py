@@ -14,8 +14,7 @@ from starlette.testclient import TestClient
 from server.app import PREFIX, _route, open_context
 from server.config import Config
 from server.http import Dispatcher
-from server.play import settings
-from server.routes.world import ENDPOINTS, EXTRA
+from server.routes.world import ENDPOINTS
 from server.routing import Endpoint
 from tests.world.support import FERRY, PACKS, files_of
 
@@ -24,14 +23,8 @@ TOKEN = "a-token-for-tests"
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    """A server with the world's routes; the world hangs on the server's own session host."""
-    from runtime.world.wiring import attach_world
-
+    """A server with the world's routes."""
     context = open_context(Config(tmp_path, host_token=TOKEN, packs_dir=PACKS))
-    runtime = context.runtime
-    if EXTRA not in context.extras:
-        chosen = settings(PACKS)
-        context.extras[EXTRA] = attach_world(runtime.ledger, runtime.sessions, runtime.branches, chosen)
     dispatch = Dispatcher(context)
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in ENDPOINTS:
@@ -41,7 +34,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     ]
     with TestClient(Starlette(routes=routes), headers={"authorization": f"Bearer {TOKEN}"}) as opened:
         yield opened
-    runtime.close()
+    context.runtime.close()
 
 
 def post(client: TestClient, path: str, body: Any, status: int = 200) -> dict[str, Any]:

@@ -246,7 +246,7 @@ class _Reader:
             parts.append(chr(int(digits.group(), 16)))
             return at + 6
         parts.append(_ESCAPES.get(mark, mark))
-        return at + 2
+        return min(at + 2, len(self.text))
 
     def _joined(self) -> str:
         """The texts that follow with ``+``."""
