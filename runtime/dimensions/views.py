@@ -88,9 +88,27 @@ def story(state: State, *, turn_id: str | None = None) -> dict[str, Any]:
     return story_prompt(records_at(state, turn_id), state.locale)
 
 
-def tracker(state: State, result_id: str | None = None) -> dict[str, Any]:
+def prompt_blocks(state: State, turn: int | None) -> list[dict[str, Any]]:
+    """The story segments as blocks of one model request; a turn that has begun reads its frozen base (§6.4)."""
+    base = state.frozen.get(str(turn)) if turn is not None else None
+    prompt = story_prompt(state.records if base is None else base, state.locale)
+    diagnostics = {"cut": prompt["cut"], "leftOut": prompt["leftOut"]}
+    return [
+        {
+            "id": f"dimensions:{part}",
+            "role": "system",
+            "lifetime": "request",
+            "text": prompt[part],
+            "diagnostics": diagnostics,
+        }
+        for part in ("stable", "turn")
+        if prompt[part]
+    ]
+
+
+def tracker(state: State, result_id: str | None = None, turn_id: str | None = None) -> dict[str, Any]:
     """The tracker's prompt; with a narrative, its clock and where its debt stands (§6.4)."""
-    answer = tracker_prompt(state.records, state.locale)
+    answer = tracker_prompt(records_at(state, turn_id), state.locale)
     if result_id is None:
         return answer
     receipt = receipt_of(state, result_id)
