@@ -19,12 +19,12 @@ from runtime.mvu.commands.magvarupdate import paths
 from runtime.mvu.commands.magvarupdate.commands import instruction_of
 from runtime.mvu.commands.magvarupdate.companion import Companion
 from runtime.mvu.commands.magvarupdate.engine import Engine, Outcome
+from runtime.mvu.commands.magvarupdate.lazy import fold, unfold
 from runtime.mvu.commands.magvarupdate.refusal import Refusal
-from runtime.mvu.commands.magvarupdate.schema import Deriver
 from runtime.mvu.commands.magvarupdate.values import as_json, is_container
 from runtime.mvu.commands.model import Command
 from runtime.mvu.errors import Refused, fatal
-from runtime.mvu.metadata import IMPLICIT
+from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.values.bounds import quick_size
 from runtime.values.limits import DEFAULT
 from runtime.values.patch import diff
@@ -90,27 +90,6 @@ def _refused(command: Command, refusal: Refusal, root: Any) -> Receipt:
     return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
 
 
-def explicit(data: Any, node: Any) -> Any:
-    """A sparse metadata node as the upstream's memory of it: what it says, with the kind of its value."""
-    if not isinstance(node, dict):
-        return None
-    known = {key: value for key, value in node.items() if key not in ("properties", "elementType", IMPLICIT)}
-    if isinstance(data, dict):
-        properties = node.get("properties") or {}
-        children = {key: explicit(data[key], properties[key]) for key in properties if key in data}
-        return {**known, "type": "object", "properties": children}
-    if isinstance(data, list):
-        element = explicit(data[0], node.get("elementType")) if data else None
-        return {**known, "type": "array", **({} if element is None else {"elementType": element})}
-    return known
-
-
-def _full_schema(data: Any, schema: Any) -> Any:
-    if isinstance(schema, dict) and schema.get(IMPLICIT) is True:
-        return Deriver().root(data, explicit(data, schema))
-    return schema
-
-
 def apply_loose(
     variables: envelope.Variables,
     commands: Iterable[Command],
@@ -130,9 +109,10 @@ def apply_loose(
 
 
 def _plain(variables: envelope.Variables, commands: list[Command]) -> Applied:
-    before = variables["stat_data"]
-    full = _full_schema(before, variables["schema"])
-    engine = Engine(before, full, schema_fits=isinstance(full, dict))
+    before, sparse = variables["stat_data"], variables["schema"]
+    if sparse.get(IMPLICIT) is not True:
+        before, sparse = derive_root(before, sparse)
+    engine = Engine(before, unfold(before, sparse), schema_fits=True)
     outcome = engine.run([instruction_of(command) for command in commands])
     receipts = [
         _refused(command, done.refusal, before)
@@ -143,7 +123,7 @@ def _plain(variables: envelope.Variables, commands: list[Command]) -> Applied:
     data = before
     if outcome.modified:
         data = as_json(outcome.stat_data)[0] if engine.exotic else outcome.stat_data
-    stored = outcome.schema if outcome.modified else variables["schema"]
+    stored = {**fold(outcome.schema), IMPLICIT: True} if outcome.modified else sparse
     return _finished(variables, receipts, data, stored, outcome)
 
 
