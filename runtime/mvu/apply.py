@@ -87,6 +87,8 @@ class Receipt(NamedTuple):
         if self.code is not None:
             body.update(code=self.code, message=self.message)
             body.update({key: value for key, value in self.details.items() if key not in body})
+        elif self.message:
+            body["note"] = self.message
         return body
 
 
@@ -222,6 +224,10 @@ def apply_commands(
     ``schema`` is the compiled declaration of the envelope, ``clock`` the milliseconds its author functions may see,
     ``memory`` the interpreter's memory of this state. Raises ``ApplyError`` for a fatal error; then nothing is kept.
     """
+    if dialect == "magvarupdate":
+        from runtime.mvu.loose import apply_loose
+
+        return apply_loose(variables, commands, schema, clock=clock, memory=memory)
     if dialect != "strict":
         raise fatal("MVU_CONFIG", f"expected a known dialect, found {dialect!r:.40}")
     batch = _Batch(variables, schema, clock, memory)

@@ -18,7 +18,6 @@ from interpreter import CompiledSchema, Memory, compile_declaration
 from runtime.cards import Card
 from runtime.mvu import apply, discovery, envelope, greeting
 from runtime.mvu.commands import STRICT, Parsed, ParseOptions, commands_from_patch, parse_commands
-from runtime.mvu.commands import contains_update as contains_update
 from runtime.mvu.metadata import OPEN_SCHEMA
 from runtime.mvu.service_limits import SCHEMA_CACHE
 from runtime.values.canonical import ordered_json
@@ -215,6 +214,11 @@ def validate_edit(normalised: Variables, clock: int) -> Variables:
         found["schema"] = OPEN_SCHEMA
     envelope.check_budget(found)
     return found
+
+
+def normalise_fresh(content: dict[str, Any]) -> Variables:
+    """An envelope whose values were parsed by its declaration already: normalised, not parsed again."""
+    return envelope.normalise(content)
 
 
 def served(variables: Mapping[str, Any], before: Mapping[str, Any] | None) -> Variables:

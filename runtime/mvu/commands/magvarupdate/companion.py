@@ -65,10 +65,10 @@ class Companion:
                 checked = self.check(candidate)
             except Refusal as error:
                 refusal = refusal or error
-                self._reject()
+                self.drop()
                 continue
             if equal(checked, self.state):
-                self._reject()
+                self.drop()
                 continue
             self.state = checked
             if self.accepted is not None:
@@ -81,7 +81,8 @@ class Companion:
             raise Refusal("companion.no_effect", "the command offers nothing to apply")
         return False
 
-    def _reject(self) -> None:
+    def drop(self) -> None:
+        """Forget what was remembered of a candidate that is not kept."""
         if self.rejected is not None:
             self.rejected()
 
@@ -193,14 +194,14 @@ class Companion:
             self.notices += 1
             raise Refusal("move.path_missing", "expected something to stand at the source, found nothing", source)
         taken = self._without(source)
+        guard(value, len(target), target)
+        yield paths.write(taken, target, value)
         try:
             self.check(taken)
         except Refusal:
-            self.notices += 1  # the upstream deletes first, and says so when that alone is refused
+            self.notices += 1  # refused: the upstream deletes first, and says so when that alone is refused
         finally:
-            self._reject()
-        guard(value, len(target), target)
-        yield paths.write(taken, target, value)
+            self.drop()
 
 
 def _merged(start: Any, value: Any) -> Any:

@@ -8,7 +8,7 @@ result into JSON.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from interpreter.javascript import UNDEFINED, add_numbers, round12, text_to_number
@@ -62,12 +62,13 @@ class Listeners:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What happened to one command: applied, or refused with a code."""
+    """What happened to one command: applied, or refused with a code; ``lossy`` when JSON cannot hold its value."""
 
     instruction: Instruction
     path: str
     keys: tuple[str, ...]
     refusal: Refusal | None = None
+    lossy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,12 @@ class Engine:
         return self.state
 
     def _one(self, instruction: Instruction) -> Done:
+        exotic, self.exotic = self.exotic, False
+        done = self._run_one(instruction)
+        lossy, self.exotic = self.exotic, exotic or self.exotic
+        return replace(done, lossy=True) if lossy else done
+
+    def _run_one(self, instruction: Instruction) -> Done:
         keys: tuple[str, ...] = ()
         path = ""
         try:
