@@ -147,7 +147,8 @@ class WorldService:
     def context(self, session_id: str) -> dict[str, Any]:
         """``GET /world/sessions/{id}/context``."""
         line = self.line(session_id)
-        return {"text": context_block(line.canon, line.state), "data": context_data(line.canon, line.state)}
+        text = context_block(line.canon, line.state)
+        return {"text": text, "context": text, "data": context_data(line.canon, line.state)}
 
     def line(self, session_id: str) -> Line:
         """The line of a session, or ``WORLD_SESSION_UNKNOWN``."""
@@ -166,14 +167,16 @@ class WorldService:
         )
 
     def _header(self, line: Line) -> dict[str, Any]:
+        view = state_view(line.state, line.role)
+        # The State's own fields stand at the top (the contract's answer is the State), and together under ``state``.
         return {
+            **view,
             "sessionId": line.session_id,
             "packId": line.canon.id,
             "title": line.canon.title,
             "canonHash": line.canon.hash,
             "role": line.role,
-            "turn": line.state["turn"],
-            "state": state_view(line.state, line.role),
+            "state": view,
             "events": len(line.events),
         }
 
