@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runtime.values.canonical import canonical_json
 from runtime.values.rows import InnkeeperError
 from runtime.world.bounds import too_large
-from runtime.world.canon import Canon, canonical_text, compile_canon
+from runtime.world.canon import Canon, compile_canon
 from runtime.world.dice import SHA
 from runtime.world.fold import fold
 from runtime.world.host.act import run_command_text, run_intent, run_tool
@@ -322,7 +323,7 @@ class WorldService:
         return {"turn": line.state["turn"], "state": state_view(line.state, line.role)}
 
     def _keep(self, before: Line, after: Line, events: tuple[Event, ...]) -> None:
-        size = len(canonical_text(after.state))
+        size = len(canonical_json(after.state))
         if size > STATE_CHARS.default:
             raise too_large(STATE_CHARS, size, "state")
         every = SNAPSHOT_EVENTS.default
