@@ -43,8 +43,8 @@ class Inn:
         return answer
 
 
-def inn_on(path: Path) -> Inn:
-    numbers = itertools.count(1)
+def inn_on(path: Path, first: int = 0) -> Inn:
+    numbers = itertools.count(first + 1)
     ledger = SqliteLedger(path)
     host = SessionHost(ledger, deployment="test", new_id=lambda: f"id-{next(numbers)}", now=lambda: next(numbers))
     branches = Branches(host)
