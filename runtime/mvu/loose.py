@@ -34,6 +34,7 @@ from runtime.values.rows import InnkeeperError
 _MISSING = ("add.path_missing", "delete.no_match", "delete.path_missing", "move.path_missing", "set.path_missing")
 _OWN_CODES = ("MVU_LIMIT", "MVU_PATH", "MVU_JSON")
 _SUGGESTIONS = 200
+_SUGGESTED = 20
 _LOSSY = "JSON cannot hold the value (a number that is none, or undefined): it is stored as null or left out"
 _UNCHANGED = "nothing changed: the declaration gives the same data"
 
@@ -80,11 +81,12 @@ def _nearest(root: Any, keys: tuple[str, ...]) -> str:
     return pointer_text(keys)
 
 
-def _refused(command: Command, refusal: Refusal, root: Any) -> Receipt:
+def _refused(command: Command, refusal: Refusal, root: Any, earlier: int) -> Receipt:
+    """The receipt of a refused command; only the first of many get the search for the nearest path."""
     code = _code(refusal)
     details: dict[str, Any] = {"reason": refusal.code, "path": pointer_text(refusal.keys), **refusal.details}
     message = refusal.message
-    if code == "MVU_PATH_MISSING" and refusal.keys:
+    if code == "MVU_PATH_MISSING" and refusal.keys and earlier < _SUGGESTED:
         details["nearest"] = _nearest(root, refusal.keys)
         message = f"{message}; the nearest existing path is '{details['nearest']}'"
     return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
@@ -114,12 +116,14 @@ def _plain(variables: envelope.Variables, commands: list[Command]) -> Applied:
         before, sparse = derive_root(before, sparse)
     engine = Engine(before, unfold(before, sparse), schema_fits=True)
     outcome = engine.run([instruction_of(command) for command in commands])
-    receipts = [
-        _refused(command, done.refusal, before)
-        if done.refusal
-        else Receipt(command, "applied", message=_LOSSY if done.lossy else "")
-        for command, done in zip(commands, outcome.done, strict=True)
-    ]
+    receipts: list[Receipt] = []
+    refused = 0
+    for command, done in zip(commands, outcome.done, strict=True):
+        if done.refusal:
+            receipts.append(_refused(command, done.refusal, before, refused))
+            refused += 1
+        else:
+            receipts.append(Receipt(command, "applied", message=_LOSSY if done.lossy else ""))
     data = before
     if outcome.modified:
         data = as_json(outcome.stat_data)[0] if engine.exotic else outcome.stat_data
@@ -172,7 +176,7 @@ def _declared(
             changed = companion.run(instruction_of(command))
         except Refusal as refusal:
             companion.drop()
-            receipts.append(_refused(command, refusal, companion.state))
+            receipts.append(_refused(command, refusal, companion.state, sum(1 for item in receipts if item.code)))
         except InnkeeperError as error:
             companion.drop()
             error.details.setdefault("command", position)
