@@ -61,6 +61,7 @@ class DimensionsService:
         self.ledger = ledger
         self.provider = provider
         self.runner: Runner | None = None
+        self._trackers: set[str] = set()
         self.states = StateStore()
         self._now = now
         self._lock = threading.Lock()
@@ -70,8 +71,9 @@ class DimensionsService:
 
     def use_tracker(self, tracker: Tracker) -> None:
         """Have a tracker: the configured model's, or the one plug-in that is the provider then (§0.3)."""
-        if self.provider not in (domain.BUILT_IN, tracker.provider):
-            binding.discover_provider([self.provider, tracker.provider], None)
+        if self._trackers - {tracker.provider}:
+            binding.discover_provider(sorted({*self._trackers, tracker.provider}), None)
+        self._trackers.add(tracker.provider)
         self.provider = tracker.provider
         if self.runner is not None:
             self.runner.use_tracker(tracker)
@@ -276,9 +278,19 @@ class DimensionsService:
         """The story projection, for ``POST /host/sessions/{id}/prompt``."""
         return views.story(self.read_state(session_id), turn_id=turn_id)
 
-    def tracker_prompt(self, session_id: str, result_id: str | None = None) -> dict[str, Any]:
+    def prompt_blocks(self, session_id: str, turn: int | None = None) -> list[dict[str, Any]]:
+        """The story segments as blocks of ``POST /host/sessions/{id}/prompt``."""
+        return views.prompt_blocks(self.read_state(session_id), turn)
+
+    def revision(self, tx: Transaction, session_id: str) -> str:
+        """A name of everything that a session's dimensions hold now; it changes with every commit."""
+        return self.states.load(tx, session_id).chain
+
+    def tracker_prompt(
+        self, session_id: str, result_id: str | None = None, *, turn_id: str | None = None
+    ) -> dict[str, Any]:
         """``GET …/tracker-prompt``."""
-        return views.tracker(self.read_state(session_id), result_id)
+        return views.tracker(self.read_state(session_id), result_id, turn_id)
 
     def rule(self, session_id: str, request: Mapping[str, Json]) -> dict[str, Any]:
         """``POST …/rule``."""

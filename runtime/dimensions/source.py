@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from runtime.dimensions import domain, views
+from runtime.dimensions.binding import discover_provider
 from runtime.dimensions.domain import Result
 from runtime.dimensions.limits import TURN_WORKERS
 from runtime.dimensions.service import DimensionsService
@@ -151,6 +152,8 @@ class DimensionsSource:
     def before_turn(self, tx: Transaction, session: Row, start: Event, user_text: str) -> None:
         """The barrier: one recovery is tried first, then a standing debt refuses the turn (§0.2)."""
         state = self.service.states.load(tx, session["id"]).state
+        if state.provider is not None:
+            discover_provider([self.service.provider], state.provider)
         owed = any(receipt.pending for receipt in state.receipts.values())
         with self._lock:
             tried = self._recovery.pop(session["id"], None) == "tried"

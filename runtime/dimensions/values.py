@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeGuard
 
 import orjson
@@ -16,6 +18,8 @@ from runtime.dimensions.issues import Issue
 Json = Any
 
 _EXACT = 2**53
+# How much of a value a message shows.
+_PREVIEW_CHARS, _PREVIEW_PARTS, _PREVIEW_DEPTH = 80, 8, 3
 
 
 def is_number(value: Json) -> TypeGuard[int | float]:
@@ -187,8 +191,15 @@ class _Measure:
         return size
 
 
+_LITERALS = {None: Size(1, 4), True: Size(1, 4), False: Size(1, 5)}
+
+
 def measure(value: Json) -> Size:
     """Weigh a value; raises ``BoundsError`` at the first violation (§1.5)."""
+    if value is None or isinstance(value, bool):
+        return _LITERALS[value]
+    if type(value) is int and -_EXACT <= value <= _EXACT:
+        return Size(1, len(str(value)))
     walk = _Measure()
     size = walk.walk(value, 0)
     if size > limits.JSON_BYTES.default:
@@ -206,9 +217,26 @@ def bounds_issue(value: Json) -> Issue | None:
 
 
 def quoted(value: Json) -> str:
-    """A value in a message, cut to a readable length."""
-    try:
-        text = json_text(value)
-    except (TypeError, ValueError):
-        text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    """A value in a message: JSON-like, cut in length and depth, whatever it is."""
+    text = _preview(value, _PREVIEW_DEPTH)
+    return text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + "…"
+
+
+def _preview(value: Json, depth: int) -> str:
+    if isinstance(value, str):
+        return json.dumps(value[:_PREVIEW_CHARS], ensure_ascii=False)
+    if is_finite(value):
+        return js_number_text(value)
+    if value is None or isinstance(value, bool):
+        return str(scalar_text(value))
+    if not isinstance(value, list | dict):
+        return f"a {type(value).__name__}"
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    if not value or not depth:
+        return f"{opening}…{closing}" if value else opening + closing
+    parts = list(islice(value.items() if isinstance(value, dict) else enumerate(value), _PREVIEW_PARTS))
+    shown = [
+        f"{_preview(key, 0)}: {_preview(part, depth - 1)}" if isinstance(value, dict) else _preview(part, depth - 1)
+        for key, part in parts
+    ]
+    return opening + ", ".join([*shown, *(["…"] if len(value) > len(parts) else [])]) + closing

@@ -147,7 +147,9 @@ def rule(context: Context, call: Call) -> dict[str, Any]:
 
 def tracker_prompt(context: Context, call: Call) -> dict[str, Any]:
     """What a tracker's model reads."""
-    return context.runtime.dimensions.tracker_prompt(call.params["id"], call.query.get("resultId"))
+    return context.runtime.dimensions.tracker_prompt(
+        call.params["id"], call.query.get("resultId"), turn_id=call.query.get("turnId")
+    )
 
 
 def move_clock(context: Context, call: Call) -> dict[str, Any]:
@@ -319,7 +321,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "pages",
         tracker_prompt,
         "Rules part, values part and tool schemas for a tracker's model.",
-        query={"resultId": STRING},
+        query={"resultId": STRING, "turnId": STRING},
         answer=obj(
             "needed rules values truncated tools",
             "settlement clock narrative",

@@ -23,9 +23,9 @@ CHROMIUM = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One headless browser for all tests; skipped with a notice where there is none."""
+    """One headless browser for the package: its event loop must end before other rooms run loops of their own."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed on this machine")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
