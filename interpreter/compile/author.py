@@ -11,7 +11,7 @@ from interpreter.errors import BudgetExceeded, EvaluationError
 from interpreter.evaluate.functions import FunctionValue
 from interpreter.evaluate.operators import describe, is_callable
 from interpreter.evaluate.values import HostObject
-from interpreter.javascript import UNDEFINED, utf16_length
+from interpreter.javascript import UNDEFINED, js_key_order, utf16_length
 
 _SCALARS = frozenset({int, bool, str, type(None)})
 
@@ -79,6 +79,8 @@ def check_output(run: Run, before: Any, after: Any) -> Any:
     if kind is dict:
         known = before if type(before) is dict else {}
         for key, item in after.items():
+            if "0" <= key[:1] <= "9":
+                run.unclean = True
             if type(item) not in _SCALARS and item is not known.get(key):
                 _deep(run, item)
     elif kind is list:
@@ -106,6 +108,7 @@ def _deep(run: Run, value: Any) -> None:
         run.charge(1)
         if kind is dict:
             size += sum(map(len, item)) + 4 * len(item)
+            run.unclean = run.unclean or any("0" <= key[:1] <= "9" for key in item)
             stack.extend(item.values())
         elif kind is list:
             size += 2 * len(item)
@@ -132,7 +135,8 @@ def _clean(value: Any, path: tuple[Any, ...]) -> Any:
     if len(path) > limits.VALUE_DEPTH.default:
         raise BudgetExceeded(limits.VALUE_DEPTH.name, limits.VALUE_DEPTH.default, limits.VALUE_DEPTH.unit)
     if kind is dict:
-        return {key: _clean(item, (*path, key)) for key, item in value.items() if item is not UNDEFINED}
+        ordered = ((key, value[key]) for key in js_key_order(value.keys()))
+        return {key: _clean(item, (*path, key)) for key, item in ordered if item is not UNDEFINED}
     if isinstance(value, list):
         return [None if item is UNDEFINED else _clean(item, (*path, index)) for index, item in enumerate(value)]
     code = "MVU_JSON" if value is UNDEFINED else "MVU_SCHEMA_CODE"

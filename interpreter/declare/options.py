@@ -20,7 +20,7 @@ def params(value: Any) -> dict[str, Any]:
     """Zod's parameters of a constructor or check, by name; a text is the error."""
     if value is UNDEFINED or value is None or value is False or value == "":
         return {}
-    if isinstance(value, str) or is_callable(value):
+    if isinstance(value, str):
         return {"error": value}
     if isinstance(value, dict):
         found = dict(value)

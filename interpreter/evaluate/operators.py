@@ -159,16 +159,15 @@ def _compare(swap: bool, negate: bool) -> Callable[[Run, Any, Any], Any]:
 
 
 def strict_equal(run: Run, a: Any, b: Any) -> bool:
-    """``a === b``; containers may be compared by identity in version 3 only."""
-    _operand(run, a)
-    _operand(run, b)
+    """``a === b``: containers by identity."""
     return js.strict_equal(a, b)
 
 
 def loose_equal(run: Run, a: Any, b: Any) -> bool:
-    """``a == b``."""
-    _operand(run, a)
-    _operand(run, b)
+    """``a == b``; versions 1 and 2 refuse the conversion of containers."""
+    if a is not None and a is not UNDEFINED and b is not None and b is not UNDEFINED:
+        _operand(run, a)
+        _operand(run, b)
     return js.loose_equal(a, b, opaque_text)
 
 

@@ -24,6 +24,7 @@ from interpreter.evaluate.values import (
     Native,
     SetValue,
     Thrown,
+    range_error,
     type_error,
 )
 from interpreter.javascript import UNDEFINED
@@ -180,7 +181,10 @@ def call_member(run: Run, target: Any, name: str, arguments: list[Any]) -> Any:
     if table is not None:
         method = table.get(name)
         if method is not None:
-            return method(run, target, arguments)
+            try:
+                return method(run, target, arguments)
+            except (ArithmeticError, ValueError) as error:
+                raise range_error(f"{name}: {error}") from None
         if kind in (dict, list, str, int, float, bool):
             if name in UNSAFE:
                 raise unsafe(name)
@@ -271,6 +275,10 @@ def delete_member(run: Run, target: Any, key: Any) -> bool:
         index = array_index(key)
         if index is not None and index < len(target):
             target[index] = UNDEFINED
+        return True
+    if target is None or target is UNDEFINED:
+        raise type_error("Cannot convert undefined or null to object")
+    if isinstance(target, (str, int, float)):
         return True
     raise EvaluationError("MVU_SCHEMA_CODE", f"expected an object, found {describe(target)} (delete)")
 

@@ -68,7 +68,11 @@ class Native:
 
     def call(self, run: Run, arguments: list[Any]) -> Any:
         """Apply the function."""
-        return self.function(run, arguments)
+        try:
+            return self.function(run, arguments)
+        except (ArithmeticError, ValueError) as error:
+            # A number that no Python function takes (an infinite count, a date far away) is out of range here too.
+            raise range_error(f"{self.name}: {error}") from None
 
 
 class Namespace:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from interpreter.javascript import utf16_length
 from runtime.dimensions import clock as clocks
 from runtime.dimensions import limits
 from runtime.dimensions.derive import apply_derived, derived_fields, field_value, has_derived
@@ -38,7 +39,7 @@ from runtime.dimensions.settlement import (
 )
 from runtime.dimensions.state import State
 from runtime.dimensions.tool import ToolRefused, read_call
-from runtime.dimensions.values import Json, quoted, same, utf16_length
+from runtime.dimensions.values import Json, quoted, same
 
 BUILT_IN: Final = "innkeeper"
 

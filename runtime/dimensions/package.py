@@ -21,8 +21,9 @@ from runtime.dimensions.issues import Path
 from runtime.dimensions.localise import read_tag
 from runtime.dimensions.overlay import Overlay, inline_text_maps
 from runtime.dimensions.turn import PROTECTED
-from runtime.dimensions.values import Json, bounds_issue, digest, quoted
+from runtime.dimensions.values import Json, bounds_issue, quoted
 from runtime.values import yaml12
+from runtime.values.canonical import sha
 from runtime.values.jsontext import loads_strict
 from runtime.values.rows import InnkeeperError
 
@@ -49,6 +50,11 @@ class Finding:
     path: str
     reason: str
     message: str
+
+    @property
+    def code(self) -> str:
+        """The stable name of the cause."""
+        return self.reason
 
     def to_json(self) -> dict[str, Any]:
         """The finding for machines."""
@@ -288,7 +294,7 @@ def read_world(world_id: str | None, files: Json) -> tuple[World, list[Finding]]
             f"the world package has {len(errors)} error(s), the first: {errors[0]}",
             {"issues": [finding.to_json() for finding in reader.findings]},
         )
-    key = world_id or f"world-{digest([table, locale, clock])[:16]}"
+    key = world_id or f"world-{sha([table, locale, clock])[:16]}"
     return World(check_identifier(key, "worldId"), table, locale, clock, sources), reader.findings
 
 

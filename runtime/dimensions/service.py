@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from runtime.dimensions import binding, domain, views
 from runtime.dimensions.binding import World
@@ -15,10 +15,12 @@ from runtime.dimensions.events import Event
 from runtime.dimensions.package import read_world
 from runtime.dimensions.state import State
 from runtime.dimensions.storage import StateStore, get_world, put_world
-from runtime.dimensions.values import Json, digest
+from runtime.dimensions.tracker import Tracker
+from runtime.dimensions.values import Json
 from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.sessions import store as sessions
 from runtime.sessions.operations import check_operation_id, once
+from runtime.values.canonical import sha
 
 Listener = Callable[[str, Event], None]
 CONFLICT = "DIMENSION_IDEMPOTENCY_CONFLICT"
@@ -33,6 +35,22 @@ class Request:
     fingerprint: Any
 
 
+class Runner(Protocol):
+    """Who runs trackers for a service: the state source of the session host."""
+
+    def use_tracker(self, tracker: Tracker | None) -> None:
+        """Have this tracker from now on."""
+        ...
+
+    def retry(self, session_id: str, result_id: str, *, operation_id: str | None = None) -> dict[str, Any]:
+        """Retry one debt now."""
+        ...
+
+    def close(self) -> None:
+        """Wait for running trackers."""
+        ...
+
+
 class DimensionsService:
     """World dimensions of all sessions of one ledger; thread-safe.
 
@@ -42,10 +60,34 @@ class DimensionsService:
     def __init__(self, ledger: Ledger, *, now: Callable[[], int], provider: str = domain.BUILT_IN) -> None:
         self.ledger = ledger
         self.provider = provider
+        self.runner: Runner | None = None
+        self._trackers: set[str] = set()
         self.states = StateStore()
         self._now = now
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
+
+    # -- trackers ---------------------------------------------------------------------------------------------------
+
+    def use_tracker(self, tracker: Tracker) -> None:
+        """Have a tracker: the configured model's, or the one plug-in that is the provider then (§0.3)."""
+        if self._trackers - {tracker.provider}:
+            binding.discover_provider(sorted({*self._trackers, tracker.provider}), None)
+        self._trackers.add(tracker.provider)
+        self.provider = tracker.provider
+        if self.runner is not None:
+            self.runner.use_tracker(tracker)
+
+    def retry_now(self, session_id: str, result_id: str, *, operation_id: str | None = None) -> dict[str, Any]:
+        """``POST …/retry``: adopt the current versions and run the tracker, when there is one."""
+        if self.runner is None:
+            return self.retry(session_id, result_id, operation_id=operation_id)
+        return self.runner.retry(session_id, result_id, operation_id=operation_id)
+
+    def close(self) -> None:
+        """Wait for running trackers."""
+        if self.runner is not None:
+            self.runner.close()
 
     # -- notices ----------------------------------------------------------------------------------------------------
 
@@ -83,7 +125,7 @@ class DimensionsService:
             world, warnings = read_world(world_id, files)
         else:
             binding.check_world_table(definitions, clock)
-            key = world_id or f"world-{digest([definitions, clock])[:16]}"
+            key = world_id or f"world-{sha([definitions, clock])[:16]}"
             world, warnings = World(domain.check_identifier(key, "worldId"), definitions, "", clock), []
         self.ledger.write(lambda tx: put_world(tx, world))
         return {**self._world_answer(world), "warnings": [finding.to_json() for finding in warnings]}
@@ -99,7 +141,7 @@ class DimensionsService:
             "locale": world.locale,
             "definitions": dict(world.definitions),
             "clock": world.clock,
-            "digest": digest(world.to_json()),
+            "digest": sha(world.to_json()),
         }
 
     # -- transactions -----------------------------------------------------------------------------------------------
@@ -236,9 +278,19 @@ class DimensionsService:
         """The story projection, for ``POST /host/sessions/{id}/prompt``."""
         return views.story(self.read_state(session_id), turn_id=turn_id)
 
-    def tracker_prompt(self, session_id: str, result_id: str | None = None) -> dict[str, Any]:
+    def prompt_blocks(self, session_id: str, turn: int | None = None) -> list[dict[str, Any]]:
+        """The story segments as blocks of ``POST /host/sessions/{id}/prompt``."""
+        return views.prompt_blocks(self.read_state(session_id), turn)
+
+    def revision(self, tx: Transaction, session_id: str) -> str:
+        """A name of everything that a session's dimensions hold now; it changes with every commit."""
+        return self.states.load(tx, session_id).chain
+
+    def tracker_prompt(
+        self, session_id: str, result_id: str | None = None, *, turn_id: str | None = None
+    ) -> dict[str, Any]:
         """``GET …/tracker-prompt``."""
-        return views.tracker(self.read_state(session_id), result_id)
+        return views.tracker(self.read_state(session_id), result_id, turn_id)
 
     def rule(self, session_id: str, request: Mapping[str, Json]) -> dict[str, Any]:
         """``POST …/rule``."""

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from runtime.dimensions import domain, views
+from runtime.dimensions.binding import discover_provider
 from runtime.dimensions.domain import Result
 from runtime.dimensions.limits import TURN_WORKERS
 from runtime.dimensions.service import DimensionsService
@@ -40,16 +41,19 @@ class DimensionsSource:
         self._lock = threading.Lock()
         self._running: dict[str, threading.Lock] = {}
         self._recovery: dict[str, Literal["wanted", "tried"]] = {}
+        service.runner = self
 
     # -- the tracker ------------------------------------------------------------------------------------------------
+
+    def use_tracker(self, tracker: Tracker | None) -> None:
+        """Have this tracker from now on."""
+        self.tracker = tracker
 
     def settle_pending(self, session_id: str, *, adopt: bool) -> None:
         """Run the tracker for every debt of a session, oldest first; failures stay in the receipts, nothing raises."""
         if self.tracker is None:
             return
-        with self._lock:
-            lock = self._running.setdefault(session_id, threading.Lock())
-        with lock:
+        with self._lock_of(session_id):
             try:
                 state = self.service.read_state(session_id)
                 owed = [receipt.source.result_id for receipt in pending_receipts(state.receipts)]
@@ -59,6 +63,10 @@ class DimensionsSource:
             for result_id in owed:
                 outcome = self._settle_one(session_id, result_id, adopt=adopt)
                 LOG.info("[dimension-settlement] session=%s source=%s outcome=%s", session_id, result_id, outcome)
+
+    def _lock_of(self, session_id: str) -> threading.Lock:
+        with self._lock:
+            return self._running.setdefault(session_id, threading.Lock())
 
     def _settle_one(self, session_id: str, result_id: str, *, adopt: bool) -> str:
         assert self.tracker is not None
@@ -108,7 +116,8 @@ class DimensionsSource:
         answer = self.service.retry(session_id, result_id, operation_id=operation_id)
         if self.tracker is None or not answer.get("retried"):
             return answer
-        self._settle_one(session_id, result_id, adopt=False)
+        with self._lock_of(session_id):
+            self._settle_one(session_id, result_id, adopt=False)
         state = self.service.read_state(session_id)
         return {**answer, "settlement": domain.receipt_of(state, result_id).summary()}
 
@@ -143,6 +152,8 @@ class DimensionsSource:
     def before_turn(self, tx: Transaction, session: Row, start: Event, user_text: str) -> None:
         """The barrier: one recovery is tried first, then a standing debt refuses the turn (§0.2)."""
         state = self.service.states.load(tx, session["id"]).state
+        if state.provider is not None:
+            discover_provider([self.service.provider], state.provider)
         owed = any(receipt.pending for receipt in state.receipts.values())
         with self._lock:
             tried = self._recovery.pop(session["id"], None) == "tried"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from runtime.dimensions import clock as clocks
@@ -55,16 +55,32 @@ def snapshot(state: State, *, locale: str | None = None, turn_id: str | None = N
     }
 
 
+class PublicTable(Mapping[str, Mapping[str, Any]]):
+    """The public table read one entry at a time: a query costs what it asks for."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def __getitem__(self, key: str) -> Mapping[str, Any]:
+        return self._records[key].public()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+
 def query(state: State, queries: Json, *, turn_id: str | None = None, locale: str | None = None) -> dict[str, Any]:
     """``world-dimension-get`` over the frozen base or the committed values (§6.3)."""
-    entries = public_entries(records_at(state, turn_id))
+    entries = PublicTable(records_at(state, turn_id))
     results = run_queries(entries, queries, locale or state.locale)
     return {"results": results, "text": result_text(results)}
 
 
 def listing(state: State, *, turn_id: str | None = None) -> dict[str, Any]:
     """``world-dimension-list`` (§6.3)."""
-    return {"dimensions": list_dimensions(public_entries(records_at(state, turn_id)))}
+    return {"dimensions": list_dimensions(PublicTable(records_at(state, turn_id)))}
 
 
 def story(state: State, *, turn_id: str | None = None) -> dict[str, Any]:
@@ -72,9 +88,27 @@ def story(state: State, *, turn_id: str | None = None) -> dict[str, Any]:
     return story_prompt(records_at(state, turn_id), state.locale)
 
 
-def tracker(state: State, result_id: str | None = None) -> dict[str, Any]:
+def prompt_blocks(state: State, turn: int | None) -> list[dict[str, Any]]:
+    """The story segments as blocks of one model request; a turn that has begun reads its frozen base (§6.4)."""
+    base = state.frozen.get(str(turn)) if turn is not None else None
+    prompt = story_prompt(state.records if base is None else base, state.locale)
+    diagnostics = {"cut": prompt["cut"], "leftOut": prompt["leftOut"]}
+    return [
+        {
+            "id": f"dimensions:{part}",
+            "role": "system",
+            "lifetime": "request",
+            "text": prompt[part],
+            "diagnostics": diagnostics,
+        }
+        for part in ("stable", "turn")
+        if prompt[part]
+    ]
+
+
+def tracker(state: State, result_id: str | None = None, turn_id: str | None = None) -> dict[str, Any]:
     """The tracker's prompt; with a narrative, its clock and where its debt stands (§6.4)."""
-    answer = tracker_prompt(state.records, state.locale)
+    answer = tracker_prompt(records_at(state, turn_id), state.locale)
     if result_id is None:
         return answer
     receipt = receipt_of(state, result_id)

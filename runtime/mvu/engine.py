@@ -18,7 +18,6 @@ from interpreter import CompiledSchema, Memory, compile_declaration
 from runtime.cards import Card
 from runtime.mvu import apply, discovery, envelope, greeting
 from runtime.mvu.commands import STRICT, Parsed, ParseOptions, commands_from_patch, parse_commands
-from runtime.mvu.commands import contains_update as contains_update
 from runtime.mvu.metadata import OPEN_SCHEMA
 from runtime.mvu.service_limits import SCHEMA_CACHE
 from runtime.values.canonical import ordered_json

@@ -125,14 +125,21 @@ def served(variables: Mapping[str, Any], changes: Iterable[Change] = ()) -> Vari
 
 def _fitting(variables: Mapping[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
     """``delta``, or as much of it as the budget leaves room for."""
-    weights = {name: weigh(change, _DELTA_LEVEL - 1) for name, change in delta.items()}
+    fitting: dict[str, Any] = {}
+    weights: dict[str, Weight] = {}
+    for name, change in delta.items():
+        try:
+            weights[name] = weigh(change, _DELTA_LEVEL - 1)
+            fitting[name] = change
+        except InnkeeperError:  # deeper than any value may be, three levels down
+            weights[name] = weigh(_OMITTED)
+            fitting[name] = _OMITTED
     charge = sum(weight.charge + entry(name) for name, weight in weights.items())
     nodes = sum(weight.nodes for weight in weights.values())
     if charge <= _SMALL_DELTA:
         data = rest = Weight(0, 0)
     else:
         data, rest = exact_weights(variables)
-    fitting = dict(delta)
     omitted = weigh(_OMITTED)
     for name in sorted(weights, key=lambda name: -weights[name].charge):
         if not exceeds(data, rest, Weight(nodes, charge)):

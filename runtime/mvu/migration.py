@@ -6,7 +6,14 @@ from typing import Any
 
 from runtime.ledger.contract import Row, Transaction
 from runtime.mvu import engine, resources
-from runtime.mvu.edits import check_operation, check_revision, compare_revision, editable_session, idempotency_conflict, manual_source
+from runtime.mvu.edits import (
+    check_operation,
+    check_revision,
+    compare_revision,
+    editable_session,
+    idempotency_conflict,
+    manual_source,
+)
 from runtime.mvu.playground import compiled
 from runtime.mvu.scopes import TraceScope
 from runtime.mvu.storage import append_version
@@ -66,8 +73,12 @@ def migrate(
     current = tx.load_content(resource["current_content"])
     found = plan(current, source, clock)
     if not found["accepted"]:
-        raise InnkeeperError("MVU_SCHEMA", "the new declaration refuses the current values", {"issues": found["refused"]})
-    content = {key: value for key, value in current.items() if key not in ("schema", "mvu_schema", "update_diagnostics")}
+        raise InnkeeperError(
+            "MVU_SCHEMA", "the new declaration refuses the current values", {"issues": found["refused"]}
+        )
+    content = {
+        key: value for key, value in current.items() if key not in ("schema", "mvu_schema", "update_diagnostics")
+    }
     content.update(stat_data=found.pop("after"), mvu_schema=compiled(source).descriptor())
     candidate = engine.normalise_fresh(content)
     key = tx.store_content(candidate, near=resource["current_content"]).key
@@ -87,9 +98,7 @@ def migrate(
     return _answer(resource["id"], resource["revision"], found)
 
 
-def undo(
-    tx: Transaction, resource: Row, expected: object, operation_id: object, scope: TraceScope
-) -> dict[str, Any]:
+def undo(tx: Transaction, resource: Row, expected: object, operation_id: object, scope: TraceScope) -> dict[str, Any]:
     """Take the newest migration back, as one version more; only while nothing followed it."""
     session = editable_session(tx, resource, scope)
     operation = check_operation(operation_id)
@@ -119,5 +128,3 @@ def undo(
 
 def _answer(resource_id: str, revision: int, found: dict[str, Any]) -> dict[str, Any]:
     return {"resourceId": resource_id, "revision": revision, "plan": found}
-
-

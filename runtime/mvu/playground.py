@@ -102,7 +102,7 @@ def _filtered(
         return parsed[-1]
 
     outcome = process_reply(sandbox, owner, helper, reply, variables, parse, user_text=_text(body, "userText") or "")
-    return FilterOutcome("", "", outcome.commands, outcome.dropped, outcome.restored, parsed[-1] if parsed else None)
+    return FilterOutcome("", 0, outcome.commands, outcome.dropped, outcome.restored, parsed[-1] if parsed else None)
 
 
 def apply_reply(body: Mapping[str, Any], *, clock: int, sandbox: Sandbox | None, owner: str) -> dict[str, Any]:

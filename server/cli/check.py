@@ -22,12 +22,19 @@ from runtime.world.pack.report import check_pack, exit_status, github_line, text
 from sandbox import ProcessSandbox
 from server.cli.worlds import check_world
 
-SAMPLE = "A sample reply.\n<JSONPatch>[{\"op\": \"replace\", \"path\": \"/sample\", \"value\": 1}]</JSONPatch>\n_.set('sample', 2);"
+SAMPLE = (
+    'A sample reply.\n<JSONPatch>[{"op": "replace", "path": "/sample", "value": 1}]</JSONPatch>\n_.set(\'sample\', 2);'
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of ``innkeeper check``."""
-    parser.add_argument("path", type=Path, metavar="PATH", help="a card (PNG, JSON), a declaration (.js, .ts, .txt), a world or pack folder")
+    parser.add_argument(
+        "path",
+        type=Path,
+        metavar="PATH",
+        help="a card (PNG, JSON), a declaration (.js, .ts, .txt), a world or pack folder",
+    )
     parser.add_argument("--json", action="store_true", help="findings as JSON")
     parser.add_argument("--format", choices=("text", "github"), default="text", help="how pack findings are printed")
 
@@ -74,13 +81,25 @@ def check_declaration(raw: bytes, name: str, *, as_json: bool) -> int:
     except DeclarationError as error:
         refused = declaration_error(error)
         if as_json:
-            print(json.dumps({"ok": False, "code": refused.code, "error": refused.message, "details": refused.details}, ensure_ascii=False, indent=2))
+            print(
+                json.dumps(
+                    {"ok": False, "code": refused.code, "error": refused.message, "details": refused.details},
+                    ensure_ascii=False,
+                    indent=2,
+                )
+            )
         else:
             print(f"error {refused.code} {name}: {error}")
         return 1
     fields = schema.fields()
     if as_json:
-        print(json.dumps({"ok": True, "interpreterVersion": schema.version, "fields": fields, "warnings": list(schema.warnings)}, ensure_ascii=False, indent=2))
+        print(
+            json.dumps(
+                {"ok": True, "interpreterVersion": schema.version, "fields": fields, "warnings": list(schema.warnings)},
+                ensure_ascii=False,
+                indent=2,
+            )
+        )
         return 0
     print(f"{name}: a declaration of interpreter version {schema.version}, {len(fields)} fields")
     for field in fields:
@@ -99,7 +118,11 @@ def field_line(field: Any) -> str:
     if not isinstance(field, dict):
         field = field.to_json()
     notes = [str(field.get("type", ""))]
-    notes += [f"{key} {json.dumps(value, ensure_ascii=False)}" for key, value in field.items() if key not in ("path", "type", "description")]
+    notes += [
+        f"{key} {json.dumps(value, ensure_ascii=False)}"
+        for key, value in field.items()
+        if key not in ("path", "type", "description")
+    ]
     if field.get("description"):
         notes.append(f"— {field['description']}")
     return f"{field['path'] or '(root)'}: {' '.join(notes)}"
@@ -128,12 +151,28 @@ def check_card(card: Card, *, as_json: bool) -> int:
     print(f"{card.name} ({card.spec})")
     print(f"  InitVar      {len(card.initvar_entries)} entries")
     declaration = described["declaration"]
-    version = f", interpreter version {declaration['interpreterVersion']}" if "interpreterVersion" in declaration else ""
+    version = (
+        f", interpreter version {declaration['interpreterVersion']}" if "interpreterVersion" in declaration else ""
+    )
     print(f"  declaration  {declaration['status']}{version}")
-    print(f"  helper       {described['helper']['status']}" + ("" if helper is None or "error" in helper else f", {helper['listeners']} listener(s); a sample reply keeps {helper['kept']} of {helper['found']} commands"))
+    print(
+        f"  helper       {described['helper']['status']}"
+        + (
+            ""
+            if helper is None or "error" in helper
+            else f", {helper['listeners']} listener(s); a sample reply keeps {helper['kept']} of {helper['found']} commands"
+        )
+    )
     print(f"  world book   {len(card.world_book)} entries")
     for item in openings:
-        print(f"  greeting {item['index']}   " + (f"refused: {item['error']}" if "error" in item else f"ready, {item['changed']} values changed by its update blocks"))
+        print(
+            f"  greeting {item['index']}   "
+            + (
+                f"refused: {item['error']}"
+                if "error" in item
+                else f"ready, {item['changed']} values changed by its update blocks"
+            )
+        )
     for problem in problems:
         print(f"error {problem}")
     print("no problem found" if not problems else f"{len(problems)} problem(s)")
@@ -145,7 +184,11 @@ def _card_problems(described: dict[str, Any]) -> list[str]:
     for name in ("initvar", "declaration", "helper"):
         error = described[name].get("error")
         if error:
-            found.append(f"{name}: {error.get('code')}: {error.get('message')}" if isinstance(error, dict) else f"{name}: {error}")
+            found.append(
+                f"{name}: {error.get('code')}: {error.get('message')}"
+                if isinstance(error, dict)
+                else f"{name}: {error}"
+            )
     return found
 
 

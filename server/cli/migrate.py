@@ -30,7 +30,9 @@ def _the_resource(tx: Transaction, session_id: str) -> Row:
     session = store.session_row(tx, session_id)
     found = [row for row in resources.session_resources(tx, session) if not resources.is_shared(row)]
     if len(found) != 1:
-        raise InnkeeperError("MVU_AMBIGUOUS", f"expected one active state in session {session_id!r}, found {len(found)}")
+        raise InnkeeperError(
+            "MVU_AMBIGUOUS", f"expected one active state in session {session_id!r}, found {len(found)}"
+        )
     return found[0]
 
 
@@ -50,7 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
             return 1
         if not arguments.dry_run:
             answer = _apply(runtime, arguments.session, source)
-            print(f"applied as revision {answer['revision']} of {answer['resourceId']}; the version before stays in the history")
+            print(
+                f"applied as revision {answer['revision']} of {answer['resourceId']}; the version before stays in the history"
+            )
     return 0
 
 

@@ -15,9 +15,9 @@ def check_world(path: Path, *, as_json: bool) -> int:
         print(json.dumps([finding.to_json() for finding in findings], ensure_ascii=False, indent=2))
     else:
         for finding in findings:
-            print(finding.line() if callable(getattr(finding, "line", None)) else str(finding))
+            print(finding)
         errors = sum(1 for finding in findings if finding.severity == "error")
         print(f"{path.name}: {errors} errors, {len(findings) - errors} warnings")
-    if any(finding.code == "UNREADABLE" for finding in findings):
+    if any(finding.reason == "unreadable" for finding in findings):
         return 2
     return 1 if any(finding.severity == "error" for finding in findings) else 0

@@ -7,80 +7,70 @@ from typing import Any
 from runtime.values.rows import InnkeeperError
 from runtime.world import api
 from runtime.world.limits import PACK_BYTES
-from runtime.world.source import WorldSource
 from server.context import Context
 from server.routing import ARRAY, BOOLEAN, INTEGER, NULLABLE_STRING, OBJECT, STRING, Call, Endpoint, obj
-
-EXTRA = "world"
-"""Where the running server keeps its ``WorldSource``."""
-
-
-def world_of(context: Context) -> WorldSource:
-    """The world of this server."""
-    source: WorldSource = context.extras[EXTRA]
-    return source
 
 
 def add_pack(context: Context, call: Call) -> dict[str, Any]:
     """Load and judge a pack."""
-    return world_of(context).write(lambda service: api.post_pack(service, call.body))
+    return context.runtime.world.write(lambda service: api.post_pack(service, call.body))
 
 
 def read_pack(context: Context, call: Call) -> dict[str, Any]:
     """A stored pack with its diagnostics."""
-    return world_of(context).read(lambda service: api.get_pack(service, call.params["id"]))
+    return context.runtime.world.read(lambda service: api.get_pack(service, call.params["id"]))
 
 
 def open_session(context: Context, call: Call) -> dict[str, Any]:
     """The opening State of a session."""
-    return world_of(context).write(lambda service: api.post_session(service, call.body))
+    return context.runtime.world.write(lambda service: api.post_session(service, call.body))
 
 
 def read_session(context: Context, call: Call) -> dict[str, Any]:
     """The State as the session's role may see it."""
-    return world_of(context).read(lambda service: api.get_session(service, call.params["id"]))
+    return context.runtime.world.read(lambda service: api.get_session(service, call.params["id"]))
 
 
 def read_events(context: Context, call: Call) -> dict[str, Any]:
     """A page of the log."""
     start, limit = _number(call, "from", 0), _number(call, "limit", None)
-    return world_of(context).read(lambda service: api.get_events(service, call.params["id"], start or 0, limit))
+    return context.runtime.world.read(lambda service: api.get_events(service, call.params["id"], start or 0, limit))
 
 
 def read_context(context: Context, call: Call) -> dict[str, Any]:
     """What a model should know."""
-    return world_of(context).read(lambda service: api.get_context(service, call.params["id"]))
+    return context.runtime.world.read(lambda service: api.get_context(service, call.params["id"]))
 
 
 def match(context: Context, call: Call) -> dict[str, Any]:
     """The forced checks."""
-    return world_of(context).read(lambda service: api.post_match(service, call.params["id"], call.body))
+    return context.runtime.world.read(lambda service: api.post_match(service, call.params["id"], call.body))
 
 
 def turn(context: Context, call: Call) -> dict[str, Any]:
     """One intent."""
-    return world_of(context).write(lambda service: api.post_turn(service, call.params["id"], call.body))
+    return context.runtime.world.write(lambda service: api.post_turn(service, call.params["id"], call.body))
 
 
 def message(context: Context, call: Call) -> dict[str, Any]:
     """A player's message, before the model."""
-    return world_of(context).write(lambda service: api.post_message(service, call.params["id"], call.body))
+    return context.runtime.world.write(lambda service: api.post_message(service, call.params["id"], call.body))
 
 
 def command(context: Context, call: Call) -> dict[str, Any]:
     """A slash command."""
-    return world_of(context).write(lambda service: api.post_command(service, call.params["id"], call.body))
+    return context.runtime.world.write(lambda service: api.post_command(service, call.params["id"], call.body))
 
 
 def list_tools(context: Context, call: Call) -> dict[str, Any]:
     """The function-calling schemas of a role."""
-    return world_of(context).read(lambda service: api.get_tools(service, call.query.get("role", "play")))
+    return context.runtime.world.read(lambda service: api.get_tools(service, call.query.get("role", "play")))
 
 
 def run_tool(context: Context, call: Call) -> dict[str, Any]:
     """One tool call."""
     params = call.params
-    return world_of(context).write(lambda service: api.post_tool(service, params["id"], params["name"], call.body))
+    return context.runtime.world.write(lambda service: api.post_tool(service, params["id"], params["name"], call.body))
 
 
 def _number(call: Call, name: str, default: int | None) -> int | None:

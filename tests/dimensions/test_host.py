@@ -169,7 +169,7 @@ def test_forks_and_swipes_cut_where_they_should(inn: Inn) -> None:
 
 def _reply(inn: Inn, session: str, message: str) -> int:
     events = inn.host.events(session)["events"]
-    return next(event["seq"] for event in events if event.get("id") == message)
+    return int(next(event["seq"] for event in events if event.get("id") == message))
 
 
 def test_a_pending_fork_stays_pending(inn: Inn) -> None:
@@ -267,3 +267,30 @@ def test_an_unbound_session_is_empty_not_broken(inn: Inn) -> None:
     with pytest.raises(InnkeeperError) as refused:
         inn.service.snapshot("ghost")
     assert refused.value.code == "SESSION_NOT_FOUND"
+
+
+def test_a_bound_provider_that_is_not_active_blocks() -> None:
+    inn = Inn()
+    session = inn.open({"study": STUDY})
+    guild = Scripted()
+    guild.provider = "guild"
+    inn.service.use_tracker(guild)
+    with pytest.raises(InnkeeperError) as refused:
+        inn.turn(session, "r1")
+    assert refused.value.code == "DIMENSION_PROVIDER_CONFLICT"
+    rival = Scripted()
+    rival.provider = "rival"
+    with pytest.raises(InnkeeperError, match="guild, rival"):
+        inn.service.use_tracker(rival)
+    inn.close()
+
+
+def test_prompt_blocks_read_the_frozen_base(inn: Inn) -> None:
+    session = inn.open({"study": STUDY})
+    inn.turn(session, "r1")
+    inn.service.settle(session, "r1", points(7))
+    now, then = inn.service.prompt_blocks(session, 2), inn.service.prompt_blocks(session, 1)
+    assert [block["id"] for block in now] == ["dimensions:turn"]
+    assert "v2: 7" in now[0]["text"]
+    assert "v1: 0" in then[0]["text"]
+    assert inn.service.prompt_blocks(session)[0]["text"] == now[0]["text"]

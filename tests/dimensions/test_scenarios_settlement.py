@@ -25,7 +25,7 @@ from runtime.dimensions.views import query, snapshot
 from tests.dimensions.worlds import STUDY, WALL, held, receipt, session, told
 
 PROVIDER = "innkeeper"
-NO_CHANGE = {"updates": []}
+NO_CHANGE: dict[str, Any] = {"updates": []}
 
 
 def points(value: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from runtime.mvu import envelope, greeting
 from runtime.mvu.apply import Applied, ApplyError, apply_commands
 from runtime.mvu.commands import parse_commands
 from runtime.mvu.commands.read import read_value
+from runtime.values.bounds import check_json
 from runtime.values.rows import InnkeeperError
 from tests.mvu.strict_help import codes, data_after, patch_text
 
@@ -220,7 +221,7 @@ def test_what_an_edit_can_store_can_take_a_command() -> None:
     served = applied.served()
     assert served["display_data"] == {"text": "y" * 900_000}
     assert served["delta_data"] == {"text": {"omitted": True}}
-    envelope.check_json(served)
+    check_json(served)
 
 
 def test_scenario_243_version_1_keeps_the_old_path_rules() -> None:

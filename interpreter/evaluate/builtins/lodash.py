@@ -132,7 +132,7 @@ ENDING = frozenset(
         "words",
     ]
 ) - {"each", "eachRight", "forEachRight", "forIn", "forOwn", "split", "words"}
-_ARRAY_METHODS = ("concat", "join", "pop", "push", "shift", "sort", "splice", "unshift", "reverse")
+_ARRAY_METHODS = ("pop", "push", "shift", "sort", "splice", "unshift")
 
 
 def _wrapped(chain: Chain, name: str, result: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any
@@ -179,6 +180,11 @@ def _uniq_with(run: Run, a: Items) -> Any:
     return made
 
 
+def _list(run: Run, value: Any) -> Items:
+    """An array, or nothing: texts do not count."""
+    return array_of(run, value) if isinstance(value, list) else []
+
+
 def _arrays(run: Run, a: Items) -> list[Items]:
     return [array_of(run, item) for item in a if isinstance(item, list)]
 
@@ -195,7 +201,7 @@ def _difference(by: bool) -> Function:
     def function(run: Run, a: Items) -> Any:
         arrays, key = _by(run, a) if by else (a, lambda item: item)
         excluded = Seen([key(item) for other in _arrays(run, arrays[1:]) for item in other])
-        return [item for item in array_of(run, arg(arrays, 0)) if not excluded.has(key(item))]
+        return [item for item in _list(run, arg(arrays, 0)) if not excluded.has(key(item))]
 
     return function
 
@@ -215,9 +221,7 @@ def _intersection(by: bool) -> Function:
         if len(others) != len(arrays) - 1:
             return []
         return [
-            item
-            for item in _unique(array_of(run, arg(arrays, 0)), key)
-            if all(other.has(key(item)) for other in others)
+            item for item in _unique(_list(run, arg(arrays, 0)), key) if all(other.has(key(item)) for other in others)
         ]
 
     return function
@@ -257,7 +261,7 @@ def _difference_with(run: Run, a: Items) -> Any:
 @lodash("without")
 def _without(run: Run, a: Items) -> Any:
     excluded = Seen(a[1:])
-    return [item for item in array_of(run, arg(a, 0)) if not excluded.has(item)]
+    return [item for item in _list(run, arg(a, 0)) if not excluded.has(item)]
 
 
 def _remove_where(run: Run, items: Any, unwanted: Callable[[Any, int], bool]) -> tuple[Items, Items]:
@@ -297,12 +301,12 @@ def _remove(run: Run, a: Items) -> Any:
 
 @lodash("reverse")
 def _reverse(run: Run, a: Items) -> Any:
-    return call_member(run, arg(a, 0), "reverse", [])
+    return call_member(run, a[0], "reverse", []) if isinstance(arg(a, 0), list) else arg(a, 0)
 
 
 @lodash("fill")
 def _fill(run: Run, a: Items) -> Any:
-    return call_member(run, arg(a, 0), "fill", a[1:])
+    return call_member(run, a[0], "fill", a[1:]) if isinstance(arg(a, 0), list) else []
 
 
 @lodash("indexOf")
@@ -363,17 +367,21 @@ def _from_pairs(run: Run, a: Items) -> Any:
     }
 
 
-def _index(value: Any) -> Any:
-    return value
+def _finite(value: Any) -> Any:
+    """``_.toFinite``."""
+    found = number(value)
+    if found != found:
+        return 0
+    return math.copysign(1.7976931348623157e308, found) if math.isinf(found) else found
 
 
 @lodash("range", "rangeRight")
 def _range(run: Run, a: Items) -> Any:
-    start, end = number(arg(a, 0)), arg(a, 1)
-    low, high = (0, start) if end is UNDEFINED else (start, number(end))
+    start, end = _finite(arg(a, 0)), arg(a, 1)
+    low, high = (0, start) if end is UNDEFINED else (start, _finite(end))
     step = arg(a, 2)
-    width = number(step) if step is not UNDEFINED else (1 if low < high else -1)
-    count = max(0, -int(-(high - low) // (width or 1)))
+    width = _finite(step) if step is not UNDEFINED else (1 if low < high else -1)
+    count = max(0, math.ceil((high - low) / (width or 1)))
     run.charge(count)
     return [js.js_number(low + width * index) for index in range(count)]
 

@@ -26,6 +26,7 @@ from interpreter.evaluate.builtins.lodash_base import (
     to_path,
     values_of,
 )
+from interpreter.evaluate.builtins.numbers import ONE_NUMBER
 from interpreter.evaluate.builtins.objects import clone, object_entries, object_keys
 from interpreter.evaluate.builtins.strings import split_text
 from interpreter.evaluate.operators import call_function, describe, is_callable, property_key, to_text
@@ -318,18 +319,14 @@ def _rounder(method: Callable[[Any], Any]) -> Function:
 
 
 def _exponent(value: Any) -> tuple[str, str, int]:
-    written = js.js_number_text(value)
+    written = _base_text(value)
     mantissa, mark, exponent = written.partition("e")
     return mantissa, mark, int(exponent or 0)
 
 
-def _whole(function_: Callable[[float], int]) -> Callable[[Any], Any]:
-    return lambda value: value if type(value) is int or not math.isfinite(value) else js.js_number(function_(value))
-
-
 OBJECTS["round"] = _rounder(js.js_round)
-OBJECTS["floor"] = _rounder(_whole(math.floor))
-OBJECTS["ceil"] = _rounder(_whole(math.ceil))
+OBJECTS["floor"] = _rounder(ONE_NUMBER["floor"])
+OBJECTS["ceil"] = _rounder(ONE_NUMBER["ceil"])
 
 
 def total(run: Run, values: Items) -> Any:
@@ -440,13 +437,21 @@ def _times(run: Run, a: Items) -> Any:
 
 
 def _as_text(value: Any) -> str:
-    return "" if value is None or value is UNDEFINED else text(value)
+    return "" if value is None or value is UNDEFINED else _base_text(value)
+
+
+def _base_text(value: Any) -> str:
+    """lodash's text of a value: null inside an array is written, and -0 keeps its sign."""
+    if isinstance(value, list):
+        return ",".join(_base_text(item) for item in value)
+    if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
+        return "-0"
+    return text(value)
 
 
 @lodash("toString")
 def _to_string(_run: Run, a: Items) -> Any:
-    value = arg(a, 0)
-    return "-0" if isinstance(value, float) and value == 0 and math.copysign(1, value) < 0 else _as_text(value)
+    return _as_text(arg(a, 0))
 
 
 def _through(method: str) -> Function:

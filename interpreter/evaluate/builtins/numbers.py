@@ -308,6 +308,7 @@ methods(float).update(_NUMBER_METHODS)
 methods(bool).update(
     {
         "toString": lambda run, target, arguments: "true" if target else "false",
+        "toLocaleString": lambda run, target, arguments: "true" if target else "false",
         "valueOf": lambda run, target, arguments: target,
     }
 )

@@ -58,12 +58,19 @@ def _own(run: Run, value: dict[str, Any], key: str) -> Any:
     return call_function(run, found.function, []) if type(found) is Getter else found
 
 
+def _entry(pair: Any) -> list[Any]:
+    if isinstance(pair, list):
+        return pair
+    if type(pair) is dict:
+        return [pair.get("0", UNDEFINED), pair.get("1", UNDEFINED)]
+    raise type_error(f"Iterator value {describe(pair)} is not an entry object")
+
+
 def from_entries(run: Run, pairs: Any) -> dict[str, Any]:
     """``Object.fromEntries(pairs)``."""
     made: dict[str, Any] = {}
     for pair in iterate(run, pairs):
-        if not isinstance(pair, list):
-            raise type_error(f"Iterator value {describe(pair)} is not an entry object")
+        pair = _entry(pair)
         key = property_key(run, arg(pair, 0))
         if key == "__proto__":
             raise EvaluationError("MVU_PATH", "expected a safe key, found __proto__")
@@ -150,7 +157,9 @@ methods(dict).update(
         "isPrototypeOf": lambda run, target, arguments: False,
     }
 )
-methods(list)["hasOwnProperty"] = _object_has_own
+for _kind in (list, str, int, float, bool):
+    methods(_kind)["hasOwnProperty"] = _object_has_own
+methods(list)["valueOf"] = lambda run, target, arguments: target
 
 
 # --- Array -------------------------------------------------------------------------------------------------------
@@ -336,8 +345,7 @@ def new_map(run: Run, arguments: list[Any]) -> Any:
     made = MapValue()
     source = arg(arguments, 0)
     for pair in [] if source is None or source is UNDEFINED else iterate(run, source):
-        if not isinstance(pair, list):
-            raise type_error(f"Iterator value {describe(pair)} is not an entry object")
+        pair = _entry(pair)
         made.set(arg(pair, 0), arg(pair, 1))
     return made
 

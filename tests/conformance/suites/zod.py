@@ -66,7 +66,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
-        return {key: encode(item) for key, item in value.items()}
+        return {key: encode(value[key]) for key in js_key_order(value.keys())}
     if isinstance(value, SetValue):
         return {"$js": "Set", "values": [encode(item) for item in value]}
     if isinstance(value, MapValue):
