@@ -189,6 +189,18 @@ def test_declaration_guards_each_command() -> None:
     assert result.variables["stat_data"] == {"hp": 90, "mood": "tense", "bag": {"line": 1}, "_secret": "s"}
 
 
+def test_an_error_of_the_declaration_keeps_nothing() -> None:
+    source = DECLARATION.replace("v => _.clamp(v, 0, 100)", "v => { if (v > 90) { throw new Error('no'); } return v; }")
+    schema = compile_declaration(source)
+    data = {"hp": 50, "mood": "calm", "bag": {}, "_secret": "s"}
+    variables = envelope.normalise({"stat_data": data, "mvu_schema": schema.descriptor()})
+    with pytest.raises(ApplyError) as caught:
+        found = parsed("_.set('mood', 'tense');_.set('hp', 95);")
+        apply_commands(variables, found.commands, schema, dialect="magvarupdate")
+    assert [receipt.status for receipt in caught.value.receipts] == ["refused", "refused"]
+    assert variables["stat_data"] == data
+
+
 def test_declaration_that_changes_nothing_says_so() -> None:
     _, lines = _declared("_.set('mood', 'calm');")
     assert lines[0]["status"] == "applied"
