@@ -79,6 +79,11 @@ def test_what_json_cannot_hold_is_stored_as_null_and_said() -> None:
     assert "JSON cannot hold" in lines[0]["note"]
 
 
+def test_a_letter_of_a_text_makes_it_a_list_without_holes() -> None:
+    result, _ = applied({"s": "ab"}, "_.set('s[1]', 'z');")
+    assert result.variables["stat_data"] == {"s": [None, "z"]}
+
+
 def test_metadata_of_the_strict_dialect_is_read() -> None:
     data = {"open": {"$meta": {"extensible": True, "template": {"n": 1}}}, "shut": {"k": 1}}
     result, lines = applied(data, "_.insert('open', 'x', {\"m\":2});_.insert('shut', 'y', 1);")
