@@ -1,12 +1,13 @@
 """The fields of a schema: path, type, constraints and description, as an "update rules" prompt needs them (design §6).
 
-A field is a place of the state: ``角色.好感度``, ``背包.*.数量`` (``*`` stands for any name of a record), ``日志[]`` (an
-item of an array). Containers are fields of their own, before what is in them. What is described is what may be
+A field is a place of the state: ``角色.好感度``, ``背包.*.数量`` (``*`` stands for any name of a record), ``日志[]``
+(an item of an array). Containers are fields of their own, before what is in them. What is described is what may be
 written: the input side of the schema.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any
 from interpreter.declare import nodes as n
 from interpreter.jsonschema.build import enumerated_keys
 from interpreter.jsonschema.keywords import json_value, lengths, numbers, standing_checks, strings
-from interpreter.jsonschema.presence import may_be_absent
+from interpreter.jsonschema.presence import Presence
 from interpreter.limits import LIMIT, Limit
 
 FIELDS = Limit("interpreter.fields", 5_000, "fields", "the list of a schema's fields", LIMIT)
@@ -69,19 +70,15 @@ class _Seen:
 
 def schema_fields(node: n.Node) -> tuple[Field, ...]:
     """All fields of a schema, in the order of its declaration; the root itself is no field unless it is a leaf."""
-    found: list[Field] = []
-    for one in _Walk().fields(node, "", False):
-        if len(found) >= FIELDS.default:
-            break
-        found.append(one)
-    if len(found) > 1 and found[0].path == "":
-        del found[0]
-    return tuple(found)
+    walk = _Walk().fields(node, "", False)
+    root = next(walk)
+    return tuple(itertools.islice(walk, FIELDS.default)) or (root,)
 
 
 class _Walk:
     def __init__(self) -> None:
         self.open: list[n.Node] = []  # the containers around the place
+        self.presence = Presence("input")
 
     def fields(self, node: n.Node, path: str, optional: bool) -> Iterator[Field]:
         """The field of a place, then those of the places inside it."""
@@ -103,9 +100,56 @@ class _Walk:
         if recursive:
             return
         self.open.append(core)
-        for child, child_path, child_optional in _children(core, path):
+        for child, child_path, child_optional in self.children(core, path):
             yield from self.fields(child, child_path, child_optional)
         self.open.pop()
+
+    def children(self, node: n.Node, path: str) -> Iterator[tuple[n.Node, str, bool]]:
+        """The places inside a container: schema, path, whether it may be left out."""
+        optional = self.presence.optional
+        if isinstance(node, n.ObjectNode):
+            for key, child in node.shape.items():
+                yield child, join(path, key), optional(child)
+            if node.catchall is not None and not isinstance(node.catchall, n.SimpleNode):
+                yield node.catchall, _any_name(path), True
+        elif isinstance(node, n.RecordNode):
+            keys = enumerated_keys(node.key)
+            if keys is None:
+                yield node.value, _any_name(path), True
+            for key in keys or ():
+                yield node.value, join(path, key), node.partial or optional(node.value)
+        elif isinstance(node, n.ArrayNode):
+            yield node.element, f"{path}[]", True
+        elif isinstance(node, n.TupleNode):
+            for index, item in enumerate(node.items):
+                yield item, f"{path}[{index}]", optional(item)
+            if node.rest is not None:
+                yield node.rest, f"{path}[]", True
+        else:
+            for part in _parts(node):
+                for child, child_path, child_optional in self.children(part, path):
+                    yield child, child_path, child_optional or not isinstance(node, n.IntersectionNode)
+
+
+def _parts(node: n.Node) -> list[n.Node]:
+    """The containers that an intersection joins, or that a union chooses from."""
+    found: list[n.Node] = []
+    waiting, seen = [node], {id(node)}
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part, n.ObjectNode | n.RecordNode | n.ArrayNode | n.TupleNode):
+            found.append(part)
+        inner: tuple[n.Node, ...] = ()
+        if isinstance(part, n.IntersectionNode):
+            inner = (part.left, part.right)
+        elif isinstance(part, n.UnionNode | n.DiscriminatedUnionNode) and part is node:
+            inner = part.options
+        cores = [_unwrap(one, _Seen()) for one in inner]
+        for core in cores:
+            if id(core) not in seen:
+                seen.add(id(core))
+                waiting.append(core)
+    return found
 
 
 def _unwrap(node: n.Node, seen: _Seen) -> n.Node:
@@ -149,36 +193,6 @@ def _without_null(node: n.UnionNode, seen: _Seen) -> n.Node | None:
     return None
 
 
-def _children(node: n.Node, path: str) -> Iterator[tuple[n.Node, str, bool]]:
-    if isinstance(node, n.ObjectNode):
-        for key, child in node.shape.items():
-            yield child, join(path, key), may_be_absent(child, "input")
-        if node.catchall is not None and not isinstance(node.catchall, n.SimpleNode):
-            yield node.catchall, _any_name(path), True
-    elif isinstance(node, n.RecordNode):
-        keys = enumerated_keys(node.key)
-        if keys is None:
-            yield node.value, _any_name(path), True
-        else:
-            for key in keys:
-                yield node.value, join(path, key), node.partial or may_be_absent(node.value, "input")
-    elif isinstance(node, n.ArrayNode):
-        yield node.element, f"{path}[]", True
-    elif isinstance(node, n.TupleNode):
-        for index, item in enumerate(node.items):
-            yield item, f"{path}[{index}]", may_be_absent(item, "input")
-        if node.rest is not None:
-            yield node.rest, f"{path}[]", True
-    elif isinstance(node, n.IntersectionNode):
-        for side in (node.left, node.right):
-            yield from _children(_unwrap(side, _Seen()), path)
-    elif isinstance(node, n.UnionNode | n.DiscriminatedUnionNode):
-        for option in node.options:
-            core = _unwrap(option, _Seen())
-            if isinstance(core, n.ObjectNode | n.RecordNode | n.ArrayNode | n.TupleNode):
-                yield from ((child, child_path, True) for child, child_path, _ in _children(core, path))
-
-
 def join(path: str, key: str) -> str:
     """A path with one more key; keys with signs of the path language in them stand in brackets and quotes."""
     if not _PLAIN_KEY.fullmatch(key):
@@ -210,9 +224,10 @@ def _describe(node: n.Node) -> tuple[str, dict[str, Any]]:
     if isinstance(node, n.StringBoolNode):
         return "string", {"enum": [word for word in (*node.truthy, *node.falsy) if isinstance(word, str)]}
     if isinstance(node, n.UnionNode | n.DiscriminatedUnionNode):
-        return "union", {
-            "types": list(dict.fromkeys(_describe(_unwrap(option, _Seen()))[0] for option in node.options))
-        }
+        cores = [_unwrap(option, _Seen()) for option in node.options]
+        unions = (n.UnionNode, n.DiscriminatedUnionNode)
+        types = ["union" if isinstance(core, unions) else _describe(core)[0] for core in cores]
+        return "union", {"types": list(dict.fromkeys(types))}
     if isinstance(node, n.ArrayNode | n.TupleNode):
         return "array" if isinstance(node, n.ArrayNode) else "tuple", _sizes(node)
     if isinstance(node, n.ObjectNode):

@@ -45,6 +45,7 @@ def json_schema(node: n.Node, io: Direction = "output") -> Schema:
     """The JSON Schema of a schema node, for what is given to a parse (``input``) or what comes out (``output``)."""
     builder = _Builder(io)
     schema = builder.build(node, open_=False)
+    builder.define()
     found = {"$schema": DIALECT, **schema}
     if builder.definitions:
         found["$defs"] = builder.definitions
@@ -60,7 +61,7 @@ class _Builder:
         self.presence = Presence(io)
         self.definitions: dict[str, Schema] = {}
         self.names: dict[tuple[int, bool], str] = {}
-        self.kept: list[n.Node] = []  # so that no identity is used twice
+        self.waiting: list[tuple[str, n.Node, bool]] = []  # keeps the nodes, so that no identity is used twice
         self.made = 0
         self.depth = 0
 
@@ -90,12 +91,16 @@ class _Builder:
         if name is None:
             name = self.new_name(node)
             self.names[id(node), open_] = name
-            self.kept.append(node)
             self.definitions[name] = {}
-            depth, self.depth = self.depth, min(self.depth, DEPTH.default // 2)
-            self.definitions[name] = self.inline(node, open_)
-            self.depth = depth
+            self.waiting.append((name, node, open_))
         return {"$ref": f"#/$defs/{name}"}
+
+    def define(self) -> None:
+        """Make the definitions that are referred to, until no new ones come up; too many stay without constraints."""
+        for done, (name, node, open_) in enumerate(self.waiting):  # the list grows while it is read
+            if done >= INLINE.default:
+                break
+            self.definitions[name] = self.inline(node, open_)
 
     def new_name(self, node: n.Node) -> str:
         wanted = node.meta.get("id")
@@ -281,8 +286,10 @@ def enumerated_keys(key: n.Node) -> list[str] | None:
         elif isinstance(node, n.LiteralNode):
             names.update((_name(value), None) for value in node.values if isinstance(value, str) or is_number(value))
         elif isinstance(node, n.UnionNode):
-            waiting += [option for option in node.options if id(option) not in seen]
-            seen.update(map(id, node.options))
+            for option in node.options:
+                if id(option) not in seen:
+                    seen.add(id(option))
+                    waiting.append(option)
         else:
             return None
     return list(names)

@@ -27,7 +27,7 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
 def _string(schema: dict[str, Any], value: Any) -> bool:
     if not isinstance(value, str):
         return False
-    return schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+    return bool(schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)))
 
 
 def _number(schema: dict[str, Any], value: Any) -> bool:

@@ -9,12 +9,15 @@ from interpreter.javascript import UNDEFINED
 
 Direction = Literal["input", "output"]
 
+_DEPTH = 100  # wrappers around wrappers; deeper ones say "may be missing", which is always allowed
+
 
 class Presence:
     """Answers for one direction; remembers them, so that shared and recursive schemas are asked once."""
 
     def __init__(self, io: Direction) -> None:
         self.io: Direction = io
+        self.depth = 0
         self.known: dict[int, bool] = {}
         self.kept: list[n.Node] = []  # so that no identity is used twice
 
@@ -24,7 +27,9 @@ class Presence:
         if answer is None:
             self.known[id(node)] = False  # what a schema made only of itself says
             self.kept.append(node)
-            answer = self.known[id(node)] = self._optional(node)
+            self.depth += 1
+            answer = self.known[id(node)] = self.depth > _DEPTH or self._optional(node)
+            self.depth -= 1
         return answer
 
     def _optional(self, node: n.Node) -> bool:
@@ -41,9 +46,9 @@ class Presence:
         if isinstance(node, n.LazyNode):
             return self.optional(node.resolve())
         if isinstance(node, n.UnionNode | n.DiscriminatedUnionNode):
-            return any([self.optional(option) for option in node.options])
+            return any(self.optional(option) for option in node.options)
         if isinstance(node, n.IntersectionNode):
-            return all([self.optional(node.left), self.optional(node.right)])
+            return self.optional(node.left) and self.optional(node.right)
         if isinstance(node, n.PipeNode | n.CodecNode):
             return self.optional(node.left if self.io == "input" else node.right)
         if isinstance(node, n.LiteralNode):
