@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime.cards.errors import ERRORS as CARDS
+from runtime.dimensions.errors import ERRORS as DIMENSIONS
 from runtime.ledger.errors import ERRORS as LEDGER
 from runtime.mvu.errors import ERRORS as MVU
 from runtime.mvu.helper.errors import ERRORS as HELPER
@@ -10,8 +11,9 @@ from runtime.mvu.service_errors import ERRORS as MVU_SERVICE
 from runtime.sessions.errors import ERRORS as SESSIONS
 from runtime.values.errors import ERRORS as VALUES
 from runtime.values.rows import ErrorCode
+from runtime.world.errors import ERRORS as WORLD
 
-_TABLES = (VALUES, LEDGER, SESSIONS, CARDS, MVU, MVU_SERVICE, HELPER)
+_TABLES = (VALUES, LEDGER, SESSIONS, CARDS, MVU, MVU_SERVICE, HELPER, DIMENSIONS, WORLD)
 
 
 def _gather() -> dict[str, ErrorCode]:

@@ -19,7 +19,9 @@ BlockSource = Callable[[str, int | None], Sequence[Mapping[str, Any]]]
 def _names(value: object, name: str) -> list[str]:
     if value is None:
         return []
-    if not isinstance(value, list) or not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in value):
+    if not isinstance(value, list) or not all(
+        isinstance(item, (str, int)) and not isinstance(item, bool) for item in value
+    ):
         raise InnkeeperError("HOST_REQUEST", f"expected {name} as a list of names, found {value!r:.80}")
     return [str(item) for item in value]
 
@@ -36,7 +38,9 @@ class Requests:
         include = _names(body.get("include"), "include")
         for name in include:
             if name not in SOURCES:
-                raise InnkeeperError("HOST_REQUEST", f"expected include out of {', '.join(SOURCES)}, found {name!r:.80}")
+                raise InnkeeperError(
+                    "HOST_REQUEST", f"expected include out of {', '.join(SOURCES)}, found {name!r:.80}"
+                )
         activated = _names(body.get("activated"), "activated")
         turn = body.get("turn")
         if turn is not None and (not isinstance(turn, int) or isinstance(turn, bool) or turn < 0):
@@ -52,7 +56,9 @@ class Requests:
                 blocks.extend(source(session_id, turn))
         book = self._world_book(session_id, activated, turn, preview)
         if self.lease(session_id) != lease:
-            raise InnkeeperError("MVU_USAGE_CANCELLED", "the session changed while the prompt was put together: ask again")
+            raise InnkeeperError(
+                "MVU_USAGE_CANCELLED", "the session changed while the prompt was put together: ask again"
+            )
         return {"blocks": blocks, "worldBook": book, "lease": lease}
 
     def check(self, session_id: str, lease: object) -> dict[str, Any]:
@@ -71,7 +77,9 @@ class Requests:
 
         return sha(self._mvu.ledger.read(job))
 
-    def _world_book(self, session_id: str, activated: list[str], turn: int | None, preview: bool) -> list[dict[str, Any]]:
+    def _world_book(
+        self, session_id: str, activated: list[str], turn: int | None, preview: bool
+    ) -> list[dict[str, Any]]:
         if not activated:
             return []
 
@@ -79,7 +87,9 @@ class Requests:
             session: Row = store.session_row(tx, session_id)
             card = self._mvu.shelf.card(tx, store.selection_row(tx, session_id)["character_id"])
             if card is None:
-                raise InnkeeperError("HOST_REQUEST", f"no card is selected in session {session['id']!r}: nothing can be activated")
+                raise InnkeeperError(
+                    "HOST_REQUEST", f"no card is selected in session {session['id']!r}: nothing can be activated"
+                )
             found = []
             for name in activated:
                 entry = card.entry(name)
@@ -93,7 +103,7 @@ class Requests:
 
     def _expand(self, session_id: str, name: str, text: str, turn: int | None, preview: bool) -> str:
         """Macro expansion in one activated entry; an entry without the macro reads no variables (spec/mvu.md §10)."""
-        if not macro.uses_variables(text):
+        if not macro.references(text):
             return text
         event: dict[str, Any] = {
             "preview": preview,
@@ -105,5 +115,7 @@ class Requests:
         scope = {"authority": "local", "sessionId": session_id}
         found = self._mvu.resolve_prompt_dependency(scope, event)
         if found is None:
-            raise InnkeeperError("WORLD_BOOK_VARIABLE_DENIED", f"the entry {name!r:.80} reads variables that may not be read now")
+            raise InnkeeperError(
+                "WORLD_BOOK_VARIABLE_DENIED", f"the entry {name!r:.80} reads variables that may not be read now"
+            )
         return macro.expand(text, found["content"].get("stat_data"))

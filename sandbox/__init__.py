@@ -21,7 +21,24 @@ __all__ = [
     "ProcessSandbox",
     "Sandbox",
     "SandboxError",
+    "create_sandbox",
 ]
+
+
+def create_sandbox(engine: str = "process", budget: Budget = DEFAULT_BUDGET) -> Sandbox:
+    """The sandbox that ``engine`` names: ``process`` (children, the default) or ``wasm`` (WebAssembly under fuel).
+
+    Raises ``ValueError`` for another name, and ``sandbox.wasm.WasmUnavailable`` without the extra ``wasm``.
+    """
+    if engine == "process":
+        from sandbox.process import ProcessSandbox
+
+        return ProcessSandbox(budget)
+    if engine == "wasm":
+        from sandbox.wasm import WasmSandbox
+
+        return WasmSandbox(budget)
+    raise ValueError(f"expected the sandbox engine process or wasm, found {engine!r}")
 
 
 def __getattr__(name: str) -> object:

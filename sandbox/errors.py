@@ -35,12 +35,12 @@ ERRORS: tuple[ErrorCode, ...] = (
 )
 
 Bound = Literal[
-    "time", "cpu", "deadline", "memory", "stack", "died", "busy", "script", "output", "source", "closed", "none"
+    "time", "cpu", "fuel", "deadline", "memory", "stack", "died", "busy", "script", "output", "source", "closed", "none"
 ]
-"""What ended a call: the engine's CPU budget, the kernel's, the parent's deadline, heap, stack, a dead child, no free
+"""What ended a call: the engine's CPU budget, the kernel's, fuel, the parent's deadline, heap, stack, a dead child, no free
 child in time, the script itself, its output, its text, a closed sandbox."""
 
-RETRYABLE_BOUNDS: frozenset[str] = frozenset({"time", "cpu", "deadline", "memory", "stack", "died", "busy"})
+RETRYABLE_BOUNDS: frozenset[str] = frozenset({"time", "cpu", "fuel", "deadline", "memory", "stack", "died", "busy"})
 """A helper that a budget stopped never decides state: the same reply may be applied again (spec/mvu.md §0.13)."""
 
 

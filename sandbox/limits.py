@@ -46,12 +46,18 @@ BLOCK_UNITS = Limit(
 INPUT_BYTES = Limit("sandbox.input", 24 * MIB, "bytes", "what one call sends to the child", EXECUTION)
 MESSAGE_UNITS = Limit("sandbox.message", 400, "UTF-16 units", "the length of an error text from a script", EXECUTION)
 CHUNK_UNITS = Limit("sandbox.chunk", 65_536, "UTF-16 units", "one frame of an answer", OUTPUT)
-ADDRESS_BYTES = Limit("sandbox.address_space", 256 * MIB, "bytes", "the address space of a child", EXECUTION)
+ADDRESS_BYTES = Limit(
+    "sandbox.address_space", 192 * MIB, "bytes", "the address space of a child beyond what an idle one has", EXECUTION
+)
 CPU_TOTAL_S = Limit("sandbox.cpu_total", 60, "seconds", "the CPU time of a child's whole life", EXECUTION)
-WORKERS = Limit("sandbox.workers", 8, "processes", "children that live at the same time", EXECUTION)
+WORKERS = Limit("sandbox.workers", 16, "processes", "children that live at the same time", EXECUTION)
 SPARES = Limit("sandbox.spares", 1, "processes", "unused children kept ready for a new owner", EXECUTION)
 WORKER_CALLS = Limit("sandbox.worker_calls", 2_000, "calls", "calls of one child before it is replaced", EXECUTION)
 IDLE_S = Limit("sandbox.idle", 60, "seconds", "how long an unused child is kept", EXECUTION)
+FUEL = Limit("sandbox.fuel", 800_000_000, "instructions", "WebAssembly instructions of one entry", EXECUTION)
+WASM_EXTRA_BYTES = Limit(
+    "sandbox.wasm_extra", 4 * MIB, "bytes", "a WebAssembly guest's memory beside its heap", EXECUTION
+)
 READERS = Limit("sandbox.readers", 1_024, "helpers", "helpers remembered as readers of variables", EXECUTION)
 
 LIMITS: tuple[Limit, ...] = (
@@ -76,6 +82,8 @@ LIMITS: tuple[Limit, ...] = (
     SPARES,
     WORKER_CALLS,
     IDLE_S,
+    FUEL,
+    WASM_EXTRA_BYTES,
     READERS,
 )
 
@@ -105,6 +113,8 @@ class Budget:
     spares: int = field(default=SPARES.default)
     worker_calls: int = field(default=WORKER_CALLS.default)
     idle_s: int = field(default=IDLE_S.default)
+    fuel: int = field(default=FUEL.default)
+    wasm_extra_bytes: int = field(default=WASM_EXTRA_BYTES.default)
     readers: int = field(default=READERS.default)
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 (function () {
   'use strict';
   const G = globalThis;
-  const { ownKeys, getOwnPropertyDescriptor, defineProperty, getPrototypeOf, construct, apply } = Reflect;
+  const { ownKeys, getOwnPropertyDescriptor, defineProperty, getPrototypeOf, construct, apply, get: reflectGet } = Reflect;
   const { freeze, hasOwn, create } = Object;
   const { isArray } = Array;
   const { parse, stringify } = JSON;
@@ -87,6 +87,7 @@
   const listeners = create(null);
   listeners[INITIALIZED] = [];
   listeners[COMMAND_PARSED] = [];
+  let suspect = false; // something may have been changed in the variables
   let fault = null; // a breach of a limit cannot be swallowed by a catch
 
   function listOf(event, listener) {
@@ -151,6 +152,16 @@
   gate.latestUserText = function latestUserText() { return userText; };
   gate.extractOperationBlock = extractOperationBlock;
 
+  // ---- whoever looks at descriptors can get at plain values, and is compared in full afterwards
+  for (const [holder, name] of [[Object, 'getOwnPropertyDescriptor'], [Object, 'getOwnPropertyDescriptors'], [Reflect, 'getOwnPropertyDescriptor']]) {
+    const real = holder[name];
+    const watched = { [name](...parts) {
+      suspect = true;
+      return apply(real, undefined, parts);
+    } }[name];
+    defineProperty(holder, name, { value: watched });
+  }
+
   // ---- what the helper sees
   const quiet = {};
   for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'dir', 'table', 'assert', 'count', 'group',
@@ -169,6 +180,8 @@
       if (item === G || item === null || (typeof item !== 'object' && typeof item !== 'function') || seen.has(item)) continue;
       seen.add(item);
       freeze(item);
+      // A built-in method that constructs nothing has only a name and a length, and Function.prototype is a root.
+      if (typeof item === 'function' && !hasOwn(item, 'prototype')) continue;
       queue.push(getPrototypeOf(item));
       const keys = ownKeys(item);
       for (let i = 0; i < keys.length; i++) {
@@ -179,7 +192,7 @@
     }
     return seen.size;
   }
-  const roots = [gate, ...kinds];
+  const roots = [gate, Function.prototype, ...kinds];
   for (const key of ownKeys(G)) {
     const own = getOwnPropertyDescriptor(G, key);
     if (hasOwn(own, 'value')) {
@@ -273,6 +286,40 @@
     }
     return new Proxy({}, traps);
   }
+
+  // ---- variables that were sent: reading goes through a veil that notices every attempt to change something, so that the
+  // whole is compared only then. A plain value can be had past the veil only with the functions replaced below.
+  const veils = new WeakMap();
+  const veiled = new WeakSet();
+  const { get: lookUp, set: keep, has: hasVeil } = WeakMap.prototype;
+  const { add: mark, has: isMarked } = WeakSet.prototype;
+  const handler = create(null);
+  handler.get = function (target, key, receiver) {
+    const value = reflectGet(target, key, receiver);
+    return value === null || typeof value !== 'object' ? value : veil(value, target, key);
+  };
+  for (const name of ['defineProperty', 'deleteProperty', 'setPrototypeOf', 'preventExtensions']) {
+    const real = Reflect[name];
+    handler[name] = function (...parts) {
+      suspect = true;
+      return apply(real, undefined, parts);
+    };
+  }
+  const known = new WeakMap();
+  apply(keep, known, [Object.prototype, true]);
+  apply(keep, known, [Array.prototype, true]);
+  function veil(value, target, key) {
+    if (apply(isMarked, veiled, [value]) || apply(hasVeil, known, [value])) return value;
+    if (suspect && target !== undefined) {
+      const own = getOwnPropertyDescriptor(target, key);
+      if (own !== undefined && own.configurable === false) return value; // a proxy must show such a value as it is
+    }
+    if (apply(hasVeil, veils, [value])) return apply(lookUp, veils, [value]);
+    const proxy = new Proxy(value, handler);
+    apply(keep, veils, [value, proxy]);
+    apply(mark, veiled, [proxy]);
+    return proxy;
+  }
   function hidesItself(value) {
     // an own toJSON could show another text than the value has
     const queue = [value];
@@ -286,6 +333,7 @@
     return false;
   }
   function changed(variables, text) {
+    if (!suspect) return false;
     let now;
     try {
       now = stringify(variables);
@@ -374,7 +422,8 @@
 
   function reply(commandsText, textText, userTextText, variablesText) {
     const lazy = variablesText === '';
-    const variables = lazy ? lazyVariables() : parse(variablesText);
+    const plain = lazy ? null : parse(variablesText);
+    const variables = lazy ? lazyVariables() : veil(plain);
     const commands = parse(commandsText);
     const text = parse(textText);
     userText = parse(userTextText);
@@ -390,7 +439,7 @@
         }
       }
       if (fault !== null) return failure('', null);
-      if (!lazy && changed(variables, variablesText)) {
+      if (!lazy && changed(plain, variablesText)) {
         return failed('EXECUTION', 'script', 'the helper changed the variables it was given; it may only read them');
       }
       answer = serialise(commands);

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -54,6 +55,7 @@ class ProcessSandbox:
         self._readers_lock = threading.Lock()
         self._hello: dict[str, Any] | None = None
         self._closed = False
+        self._end = weakref.finalize(self, self._pool.close)  # a forgotten sandbox leaves no process behind
 
     # -- the interface ---------------------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class ProcessSandbox:
             return request(RUN, (*head, *body, _variables(call) if with_variables else b""))
 
         answer = self._ask(call.owner, pieces(reads), deadline, None if reads else lambda: pieces(True), reader)
-        return HelperResult(_commands(answer.text))
+        return HelperResult(commands_from(answer.text))
 
     def register(self, owner: str, source: str, gate: str | None = None) -> int:
         """Load the helper's text and answer how many listeners of COMMAND_PARSED it registers."""
@@ -113,7 +115,7 @@ class ProcessSandbox:
     def close(self) -> None:
         """End every child; later calls raise ``MVU_COMMAND_HOOK_DISPOSED``."""
         self._closed = True
-        self._pool.close()
+        self._end()
 
     def __enter__(self) -> ProcessSandbox:
         return self
@@ -196,7 +198,7 @@ class ProcessSandbox:
             raise self._why(broken, ended)
         assert answer is not None
         if answer.kind != DONE:
-            raise _reported(answer)
+            raise failure_from(answer.text)
         return answer
 
     def _child(self, owner: str, deadline: float) -> Child:
@@ -225,10 +227,10 @@ class ProcessSandbox:
         return bounded(EXECUTION, "died", "the helper’s process ended before it answered")
 
 
-def _reported(answer: Answer) -> SandboxError:
+def failure_from(text: str) -> SandboxError:
     """The error that the child reported; what it says is checked, because a broken child can say anything."""
     try:
-        kind, bound, message = json.loads(answer.text)
+        kind, bound, message = json.loads(text)
         code = _CODES[kind]
     except (ValueError, TypeError, KeyError, RecursionError):
         return bounded(EXECUTION, "died", "the child gave an answer that no child of ours gives")
@@ -237,7 +239,7 @@ def _reported(answer: Answer) -> SandboxError:
     return bounded(code, bound, message)
 
 
-def _commands(text: str) -> tuple[dict[str, Any], ...]:
+def commands_from(text: str) -> tuple[dict[str, Any], ...]:
     """The flat answer (type, full_match, reason or null, number of arguments, arguments…) as command views."""
     wrong = bounded(OUTPUT, "output", "the child gave commands in a form that no child of ours gives")
     try:

@@ -49,6 +49,7 @@ _NAMES = (
     "sched_yield",
     "getpid",
     "restart_syscall",
+    "getrandom",
 )
 _PROTECTING = ("mmap", "mprotect")
 
@@ -77,6 +78,7 @@ _TABLES: dict[str, tuple[int, dict[str, int]]] = {
             "restart_syscall": 219,
             "clock_gettime": 228,
             "exit_group": 231,
+            "getrandom": 318,
         },
     ),
     "aarch64": (
@@ -102,6 +104,7 @@ _TABLES: dict[str, tuple[int, dict[str, int]]] = {
             "mmap": 222,
             "mprotect": 226,
             "madvise": 233,
+            "getrandom": 278,
         },
     ),
 }

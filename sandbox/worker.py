@@ -18,6 +18,7 @@ import quickjs
 
 from sandbox.limits import Budget
 from sandbox.protocol import DONE, FAILED, HEAD, LOAD, PART, WANTED, frame, split_sections
+from sandbox.settings import prelude_settings
 
 _MS = 1_000
 
@@ -40,20 +41,7 @@ def build_world(prelude: str, budget: Budget) -> World:
     """A context with the frozen prelude. Limits go on later: a start-up that runs out of memory can corrupt itself."""
     context = quickjs.Context()
     enter = context.eval(prelude)
-    enter(
-        "configure",
-        json.dumps(
-            {
-                "listeners": budget.listeners,
-                "commands": budget.output_commands,
-                "output": budget.output_units,
-                "message": budget.message_units,
-                "userText": budget.user_text_units,
-                "block": budget.block_units,
-                "chunk": budget.chunk_units,
-            }
-        ),
-    )
+    enter("configure", prelude_settings(budget))
     return World(context, enter)
 
 
@@ -81,7 +69,7 @@ def _failed(bound: str, message: str) -> str:
 def _engine_failure(text: str) -> str:
     if "interrupted" in text:
         return _failed("time", "the helper used up its CPU time")
-    if "out of memory" in text or text in {"null", ""}:
+    if "out of memory" in text or text.strip() in {"null", ""}:
         return _failed("memory", "the helper used up its memory")
     if "Maximum call stack" in text or "stack overflow" in text:
         return _failed("stack", "the helper used up its stack")
@@ -112,6 +100,8 @@ class Worker:
         while True:
             head = self._read(HEAD.size)
             size, kind = HEAD.unpack(head)
+            if size > self.budget.input_bytes:
+                raise Hangup  # nobody but the parent writes here, and it asks for no more
             source, gate, commands, text, user, variables = split_sections(self._read(size))
             world, self.world = self.world, None
             if world is None or world.loaded not in (None, (source, gate)):

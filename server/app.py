@@ -24,7 +24,7 @@ from server.limits import WORKERS
 from server.metrics import Metrics
 from server.openapi import openapi_document
 from server.plugins import load_plugins
-from server.routes import host, meta, mvu
+from server.routes import host, meta, mvu, world
 from server.routing import Endpoint
 from server.security import Security, load_host_token
 from server.streams import Streams
@@ -39,8 +39,7 @@ def endpoints() -> list[tuple[str, Endpoint]]:
     for endpoint in meta.ROOT_ENDPOINTS:
         found.append((endpoint.path, endpoint))
         found.append((PREFIX + endpoint.path, endpoint))
-    for endpoint in (*host.ENDPOINTS, *mvu.ENDPOINTS):
-        found.append((PREFIX + endpoint.path, endpoint))
+    found.extend((PREFIX + e.path, e) for e in (*host.ENDPOINTS, *mvu.ENDPOINTS, *world.ENDPOINTS))
     for endpoint in mvu.SEED_ENDPOINTS:
         found.append((PREFIX + endpoint.path, endpoint))
         found.append((f"{SEED_PREFIX}/v1{endpoint.path}", endpoint))
@@ -59,7 +58,12 @@ def open_context(config: Config) -> Context:
         ) from None
     token, _ = load_host_token(config.data_dir, config.host_token)
     configured = config.section("mvu", "resources") or []
-    runtime = open_runtime(config.data_dir / "innkeeper.sqlite", configured=configured)
+    runtime = open_runtime(
+        config.data_dir / "innkeeper.sqlite",
+        configured=configured,
+        packs_dir=config.packs_dir,
+        test_mode=config.test_mode,
+    )
     server = config.section("server") or {}
     security = Security(
         token,
@@ -70,6 +74,7 @@ def open_context(config: Config) -> Context:
     streams = Streams()
     runtime.sessions.listen(streams.publish)
     context = Context(config, runtime, security, Metrics(), streams)
+    context.extras["world"] = runtime.world
     load_plugins(context)
     return context
 
@@ -99,12 +104,11 @@ def _routes(context: Context) -> list[BaseRoute]:
     async def openapi(request: Request) -> Response:
         return json_response(document)
 
-    for path in ("/openapi.json", PREFIX + "/openapi.json"):
-        routes.append(Route(path, openapi, methods=["GET"]))
+    routes.extend(Route(path, openapi, methods=["GET"]) for path in ("/openapi.json", PREFIX + "/openapi.json"))
     routes.extend(events.routes(context, (PREFIX, f"{SEED_PREFIX}/v1")))
     # Fixed paths before those with parameters, so that neither hides the other.
-    for path in sorted(by_path, key=lambda text: (text.count("{"), text)):
-        routes.append(_route(dispatch, path, by_path[path]))
+    ordered = sorted(by_path, key=lambda text: (text.count("{"), text))
+    routes.extend(_route(dispatch, path, by_path[path]) for path in ordered)
     routes.extend(pages.routes(context))
     return routes
 

@@ -20,7 +20,7 @@ _ERROR = {
     "required": ["ok", "code", "error"],
 }
 _STATUSES = (400, 401, 403, 404, 405, 409, 413, 415, 500, 503)
-_SECURITY = {
+_SECURITY: dict[str, list[dict[str, list[str]]]] = {
     "open": [],
     "host": [{"hostToken": []}],
     "pages": [{"hostToken": []}, {"pagesCookie": []}],
@@ -52,7 +52,7 @@ def _operation(path: str, endpoint: Endpoint) -> dict[str, Any]:
     if parameters:
         operation["parameters"] = parameters
     if endpoint.raw:
-        media = {
+        media: dict[str, Any] = {
             "image/png": {"schema": {}},
             "application/json": {"schema": {}},
             "application/octet-stream": {"schema": {}},

@@ -30,6 +30,12 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "worker-src 'self' blob:; frame-src 'self' blob: data:; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+# The frame that a card draws in: no network, no origin, and any page may embed it. Its own script is named by hash in the file.
+FRAME = "card-frame.html"
+FRAME_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; sandbox allow-scripts"
+)
 _HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cache-control": "no-cache"}
 
 
@@ -70,7 +76,9 @@ async def _static(request: Request) -> Response:
     if path.suffix == ".js":  # the bridge may be loaded by pages of other origins; it carries no secret
         headers["access-control-allow-origin"] = "*"
         headers["cross-origin-resource-policy"] = "cross-origin"
-    if path.suffix == ".html":
+    if path.name == FRAME:
+        headers |= {"content-security-policy": FRAME_POLICY, "cross-origin-resource-policy": "cross-origin"}
+    elif path.suffix == ".html":
         headers = _page_headers()
     return Response(path.read_bytes(), 200, headers, media)
 
@@ -79,8 +87,7 @@ def routes(context: Context) -> list[Route]:
     """The pages and their files."""
     found = [Route(path, _page(context, file), methods=["GET"]) for path, file in PAGES.items()]
     found.append(Route("/static/{name:path}", _static, methods=["GET"]))
-    for name in ("bridge.js", "card-runtime.js"):
-        found.append(Route(f"/{name}", _alias(name), methods=["GET"]))
+    found.extend(Route(f"/{name}", _alias(name), methods=["GET"]) for name in ("bridge.js", "card-runtime.js"))
     return found
 
 

@@ -17,7 +17,8 @@ from runtime.dimensions.records import Fault, Record, new_record, versions
 from runtime.dimensions.settlement import pending_receipts
 from runtime.dimensions.state import State
 from runtime.dimensions.sync import LedgerRow, decide
-from runtime.dimensions.values import Json, digest, quoted, same
+from runtime.dimensions.values import Json, quoted, same
+from runtime.values.canonical import sha
 
 TARGET: Final = "world.dimensions@1"
 
@@ -104,7 +105,7 @@ def _imported(key: str, definition: dict[str, Json], locale: str, version: int =
 
 def _row(world: World, key: str, resolved: dict[str, Json], record: Record, at: str | None) -> LedgerRow:
     source = world.sources.get(key, "world.yaml")
-    return LedgerRow(key, world.id, source, digest(resolved), digest(record.to_json()), at)
+    return LedgerRow(key, world.id, source, sha(resolved), sha(record.to_json()), at)
 
 
 # --- sync -----------------------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def plan_sync(state: State, world: World, *, force: bool) -> list[Step]:
     for key in dict.fromkeys((*world.definitions, *state.ledger)):
         authored = world.definitions.get(key)
         resolved = None if authored is None else resolve_definition(authored, state.locale)
-        wanted = None if resolved is None else digest(resolved)
+        wanted = None if resolved is None else sha(resolved)
         row = state.ledger.get(key)
         outcome = decide(
             _declared(resolved, wanted, row, state.records.get(key)),
@@ -154,7 +155,7 @@ def _standing(row: LedgerRow | None, record: Record | None) -> str:
     if record is None:
         return "missing"
     if row is not None:
-        return "untouched" if digest(record.to_json()) == row.value_hash else "evolved"
+        return "untouched" if sha(record.to_json()) == row.value_hash else "evolved"
     moved = record.source is not None or not same(record.value, record.definition["initialValue"])
     return "evolved" if moved else "untouched"
 

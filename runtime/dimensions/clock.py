@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from interpreter.javascript import utf16_length
 from runtime.dimensions import limits
 from runtime.dimensions.issues import Issue, issues_text
 from runtime.dimensions.localise import localise, simplified_chinese
-from runtime.dimensions.values import Json, is_integer, is_text, quoted, utf16_length
+from runtime.dimensions.values import Json, is_integer, is_text, quoted
 
 Definition = dict[str, Json]
 MODES: Final = ("forward", "backward", "bidirectional", "random")

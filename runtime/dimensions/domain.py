@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from interpreter.javascript import utf16_length
 from runtime.dimensions import clock as clocks
 from runtime.dimensions import limits
 from runtime.dimensions.derive import apply_derived, derived_fields, field_value, has_derived
@@ -38,7 +39,7 @@ from runtime.dimensions.settlement import (
 )
 from runtime.dimensions.state import State
 from runtime.dimensions.tool import ToolRefused, read_call
-from runtime.dimensions.values import Json, quoted, same, utf16_length
+from runtime.dimensions.values import Json, quoted, same
 
 BUILT_IN: Final = "innkeeper"
 
@@ -144,6 +145,17 @@ def freeze_turn(state: State, turn_id: str) -> State:
     """Freeze the base of a turn without asking the barrier (hosts that begin turns elsewhere)."""
     if state.provider is None:
         return state
+    return state.with_frozen(check_identifier(turn_id, "turnId"))
+
+
+def restart_turn(state: State, turn_id: str) -> State:
+    """Freeze a turn's base from what stands now, also when a turn of this id was begun before (swipe, retry)."""
+    if state.provider is None:
+        return state
+    if turn_id in state.frozen:
+        # The bases after a dropped one were stored as differences from it, so all of them are written anew.
+        kept = {turn: base for turn, base in state.frozen.items() if turn != turn_id}
+        state = state.touched({f"frozen/{turn}" for turn in state.frozen}, frozen=kept)
     return state.with_frozen(check_identifier(turn_id, "turnId"))
 
 

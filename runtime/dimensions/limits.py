@@ -74,6 +74,13 @@ RESULT_ID: Final = Limit("dimensions.resultId", 200, "characters", "identifiers 
 NARRATIVE: Final = Limit("dimensions.narrative", 1_048_576, "UTF-16 units", "a narrative kept for its debt", _PAYLOAD)
 WORLD_FILES: Final = Limit("dimensions.world.files", 256, "files", "one world package", _WORLD)
 WORLD_BYTES: Final = Limit("dimensions.world.bytes", 8_388_608, "bytes", "the text of one world package", _WORLD)
+KEYFRAME: Final = Limit(
+    "dimensions.storage.keyframe", 32, "commits", "rows read for a cold state", "DIMENSION_UNREADABLE"
+)
+STATES_CACHED: Final = Limit(
+    "dimensions.storage.cached", 64, "states", "memory for decoded states", "DIMENSION_UNREADABLE"
+)
+TURN_WORKERS: Final = Limit("dimensions.tracker.workers", 2, "threads", "trackers running at once", "DIMENSION_TRACKER")
 
 LIMITS: Final[tuple[Limit, ...]] = tuple(row for row in list(globals().values()) if isinstance(row, Limit))
 

@@ -11,10 +11,11 @@ from typing import Any, Final
 from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError
 
+from interpreter.javascript import utf16_length
 from runtime.dimensions import limits
 from runtime.dimensions.errors import VERSION_CONFLICT, DimensionError
 from runtime.dimensions.localise import localise, resolve_labels
-from runtime.dimensions.values import Json, is_integer, json_text, quoted, utf16_length
+from runtime.dimensions.values import Json, is_integer, json_text, quoted
 
 Snapshot = Mapping[str, Mapping[str, Any]]
 Step = str | int

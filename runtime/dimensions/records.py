@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from interpreter.javascript import utf16_length
 from runtime.dimensions import limits
 from runtime.dimensions.declaration import check_declaration, check_table, has_rule
 from runtime.dimensions.errors import VERSION_CONFLICT, DimensionError
 from runtime.dimensions.issues import Issue, issues_json, issues_text
 from runtime.dimensions.localise import resolve_definition
 from runtime.dimensions.validate import validate_checked
-from runtime.dimensions.values import Json, is_integer, quoted, same, utf16_length
+from runtime.dimensions.values import Json, is_integer, quoted, same
 
 Settlement = Literal["no-change", "manual", "skipped"]
 SETTLEMENTS: Final = ("no-change", "manual", "skipped")

@@ -17,7 +17,7 @@ from runtime.dimensions.errors import DimensionError
 from runtime.dimensions.records import Fault, Record, Records, read_record, trusted_record
 from runtime.dimensions.settlement import Receipt, Receipts
 from runtime.dimensions.sync import LedgerRow
-from runtime.dimensions.values import BoundsError, Size, measure, number_text, quoted, same, text_bytes
+from runtime.dimensions.values import BoundsError, Size, measure, quoted, same, text_bytes
 
 Parts = Mapping[str, Any]
 _NOTHING = Size(0, 0)
@@ -78,9 +78,16 @@ class State:
     def weigh(self, changed: Mapping[str, Record], removed: Iterable[str] = ()) -> tuple[Size, Size]:
         """The running totals after a change; raises ``Fault`` when the table or the snapshot outgrows its bound."""
         table, snapshot = self.table, self.snapshot
+        nodes = size = 0
         for key, record in changed.items():
-            more, shown = _growth(key, self.records.get(key), record)
-            table, snapshot = table + more, snapshot + shown
+            old = self.records.get(key)
+            if old is not None and old.definition is record.definition:
+                more_nodes, more_size = _value_growth(key, old, record)
+                nodes, size = nodes + more_nodes, size + more_size
+            else:
+                more, shown = _growth(key, old, record)
+                table, snapshot = table + more, snapshot + shown
+        snapshot = Size(snapshot.nodes + nodes, snapshot.size + size)
         for key in removed:
             table = table - _entry_size(key, self.records[key].definition)
             snapshot = snapshot - _entry_size(key, self.records[key].public())
@@ -201,17 +208,27 @@ class State:
         return {key: self.part(key) for key in sorted(self.part_keys())}
 
 
-def _growth(key: str, old: Record | None, new: Record) -> tuple[Size, Size]:
-    """What a record adds to the table and the snapshot; an unchanged definition is not weighed again."""
+def _weigh_value(key: str, value: Any) -> Size:
+    """A value's weight; it stands two levels below the snapshot's root, beside its schema."""
+    weight = measure(value)
+    if weight.depth + 2 > limits.JSON_DEPTH.default:
+        raise Fault("validation", f"the value of {quoted(key)} is too deep for the public snapshot", key)
+    return weight
+
+
+def _value_growth(key: str, old: Record, new: Record) -> tuple[int, int]:
+    """Nodes and bytes that a new value adds to the snapshot; its definition is not weighed again."""
     try:
-        value = measure(new.value)
-        # The value stands two levels below the snapshot's root, beside its schema.
-        if value.depth + 2 > limits.JSON_DEPTH.default:
-            raise Fault("validation", f"the value of {quoted(key)} is too deep for the public snapshot", key)
-        if old is not None and old.definition is new.definition:
-            shown = value - measure(old.value)
-            digits = len(number_text(new.version)) - len(number_text(old.version))
-            return _NOTHING, Size(shown.nodes, shown.size + digits)
+        was, now = measure(old.value), _weigh_value(key, new.value)
+    except BoundsError as error:
+        raise Fault("validation", f"dimension {quoted(key)}: {error.issue.message}", key) from None
+    return now.nodes - was.nodes, now.size - was.size + len(str(new.version)) - len(str(old.version))
+
+
+def _growth(key: str, old: Record | None, new: Record) -> tuple[Size, Size]:
+    """What a record with a new definition adds to the table and the snapshot."""
+    try:
+        _weigh_value(key, new.value)
         table, snapshot = _entry_size(key, new.definition), _entry_size(key, new.public())
         if old is not None:
             table = table - _entry_size(key, old.definition)

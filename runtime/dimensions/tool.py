@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from interpreter.javascript import utf16_length
 from runtime.dimensions import limits
 from runtime.dimensions.derive import keep_derived
-from runtime.dimensions.values import Json, quoted, utf16_length
+from runtime.dimensions.values import Json, quoted
 
 View = Mapping[str, Mapping[str, Any]]
 _UNSAFE: Final = frozenset({"__proto__", "constructor", "prototype"})

@@ -150,7 +150,7 @@ def _object(node: Node, value: Node, mode: Mode) -> Iterator[Issue]:
 def validate_checked(schema: Node, value: Json, mode: Mode) -> list[Issue]:
     """Every issue of ``value`` under a schema already known to be legal."""
     outside = bounds_issue(value)
-    return [outside] if outside is not None else list(_walk(schema, value, mode))
+    return [outside] if outside is not None else [*_walk(schema, value, mode)]
 
 
 def validate_value(schema: Json, value: Json, mode: Mode) -> list[Issue]:

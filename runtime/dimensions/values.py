@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from itertools import islice
 from typing import Any, TypeGuard
 
 import orjson
 
+from interpreter.javascript import js_number_text, utf16_length
 from runtime.dimensions import limits
 from runtime.dimensions.issues import Issue
 
 Json = Any
 
 _EXACT = 2**53
+# How much of a value a message shows.
+_PREVIEW_CHARS, _PREVIEW_PARTS, _PREVIEW_DEPTH = 80, 8, 3
 
 
 def is_number(value: Json) -> TypeGuard[int | float]:
@@ -71,24 +73,6 @@ def as_double(value: int | float) -> int | float:
     return value
 
 
-def number_text(value: int | float) -> str:
-    """The shortest decimal form of a number, as JavaScript prints it."""
-    value = as_double(value)
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e21):
-        return str(int(value))
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, digits))
-    point = len(text) + exponent
-    minus = "-" if sign else ""
-    if -6 < point <= 0:
-        return f"{minus}0.{'0' * -point}{text}"
-    if 0 < point < len(text):
-        return f"{minus}{text[:point]}.{text[point:]}"
-    mantissa = text if len(text) == 1 else f"{text[0]}.{text[1:]}"
-    return f"{minus}{mantissa}e{'+' if point > 0 else '-'}{abs(point - 1)}"
-
-
 def scalar_text(value: Json) -> str | None:
     """The text form of a scalar ``enum`` member; lists and objects have none (§1.3 ``x-enumLabels``)."""
     if isinstance(value, str):
@@ -97,7 +81,7 @@ def scalar_text(value: Json) -> str | None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return number_text(value) if is_number(value) else None
+    return js_number_text(value) if is_number(value) else None
 
 
 TYPE_TESTS: dict[str, Callable[[Json], bool]] = {
@@ -132,11 +116,6 @@ def plain(value: Json) -> Json:
     if isinstance(value, list):
         return [plain(part) for part in value]
     return value
-
-
-def utf16_length(text: str) -> int:
-    """Length in UTF-16 units."""
-    return len(text) if text.isascii() else len(text) + sum(1 for char in text if char > "\uffff")
 
 
 def text_bytes(text: str) -> int:
@@ -196,7 +175,7 @@ class _Measure:
         if isinstance(value, int | float):
             if not is_finite(value):
                 raise BoundsError("json-number", "a number that JSON cannot hold")
-            return len(number_text(value))
+            return len(js_number_text(value))
         return self.container(value, depth + 1)
 
     def container(self, value: Json, depth: int) -> int:
@@ -212,8 +191,15 @@ class _Measure:
         return size
 
 
+_LITERALS = {None: Size(1, 4), True: Size(1, 4), False: Size(1, 5)}
+
+
 def measure(value: Json) -> Size:
     """Weigh a value; raises ``BoundsError`` at the first violation (§1.5)."""
+    if value is None or isinstance(value, bool):
+        return _LITERALS[value]
+    if type(value) is int and -_EXACT <= value <= _EXACT:
+        return Size(1, len(str(value)))
     walk = _Measure()
     size = walk.walk(value, 0)
     if size > limits.JSON_BYTES.default:
@@ -231,15 +217,26 @@ def bounds_issue(value: Json) -> Issue | None:
 
 
 def quoted(value: Json) -> str:
-    """A value in a message, cut to a readable length."""
-    try:
-        text = json_text(value)
-    except (TypeError, ValueError):
-        text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    """A value in a message: JSON-like, cut in length and depth, whatever it is."""
+    text = _preview(value, _PREVIEW_DEPTH)
+    return text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + "…"
 
 
-def digest(value: Json) -> str:
-    """SHA-256 of canonical JSON (§7.2)."""
-    text = json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def _preview(value: Json, depth: int) -> str:
+    if isinstance(value, str):
+        return json.dumps(value[:_PREVIEW_CHARS], ensure_ascii=False)
+    if is_finite(value):
+        return js_number_text(value)
+    if value is None or isinstance(value, bool):
+        return str(scalar_text(value))
+    if not isinstance(value, list | dict):
+        return f"a {type(value).__name__}"
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    if not value or not depth:
+        return f"{opening}…{closing}" if value else opening + closing
+    parts = list(islice(value.items() if isinstance(value, dict) else enumerate(value), _PREVIEW_PARTS))
+    shown = [
+        f"{_preview(key, 0)}: {_preview(part, depth - 1)}" if isinstance(value, dict) else _preview(part, depth - 1)
+        for key, part in parts
+    ]
+    return opening + ", ".join([*shown, *(["…"] if len(value) > len(parts) else [])]) + closing

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.ledger.tables import RESOURCES, TEMPLATES
-from runtime.mvu import engine, resources
+from runtime.mvu import engine, envelope, resources
 from runtime.mvu.cards import CardShelf
 from runtime.mvu.storage import charge
 from runtime.sessions import store
@@ -77,7 +77,7 @@ def _initial(tx: Transaction, shelf: CardShelf, definition: Mapping[str, Any], c
     if source is not None:
         data = None if initial is None else initial.get("stat_data")
         return engine.build_envelope(data, source, clock)
-    content = engine.envelope.normalise(initial)
+    content = envelope.normalise(initial)
     return engine.validate_edit(content, clock) if "mvu_schema" in content else content
 
 

@@ -18,7 +18,6 @@ from interpreter import CompiledSchema, Memory, compile_declaration
 from runtime.cards import Card
 from runtime.mvu import apply, discovery, envelope, greeting
 from runtime.mvu.commands import STRICT, Parsed, ParseOptions, commands_from_patch, parse_commands
-from runtime.mvu.commands import contains_update as contains_update
 from runtime.mvu.metadata import OPEN_SCHEMA
 from runtime.mvu.service_limits import SCHEMA_CACHE
 from runtime.values.canonical import ordered_json
@@ -217,6 +216,11 @@ def validate_edit(normalised: Variables, clock: int) -> Variables:
     return found
 
 
+def normalise_fresh(content: dict[str, Any]) -> Variables:
+    """An envelope whose values were parsed by its declaration already: normalised, not parsed again."""
+    return envelope.normalise(content)
+
+
 def served(variables: Mapping[str, Any], before: Mapping[str, Any] | None) -> Variables:
     """The envelope as readers see it; ``before`` is the content that the last update started from (design §12)."""
     changes = [] if before is None else diff(before.get("stat_data"), variables.get("stat_data"))
@@ -249,4 +253,5 @@ def build_envelope(data: dict[str, Any] | None, source: str | None, clock: int) 
 
 def greeting_envelope(variables: Variables, text: str, clock: int) -> Variables:
     """The variables of one greeting: its explicit update blocks applied once (spec/mvu.md §0.11, §4.6)."""
-    return greeting.initialise(text, variables, schema_of(variables), clock=clock)
+    built: Variables = greeting.initialise(text, variables, schema_of(variables), clock=clock)
+    return built

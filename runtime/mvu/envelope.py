@@ -28,6 +28,8 @@ DERIVED = ("display_data", "delta_data")
 
 _DELTA_LEVEL = 3  # root, delta_data, path, before/after
 _FRAME = 2
+_SMALL_DELTA = 2_000  # a delta of this size is never cut: states keep that much room
+_OMITTED = {"omitted": True}
 _DESCRIPTOR_KEYS = frozenset({"mvuSchema", "interpreterVersion", "source"})
 
 
@@ -110,16 +112,47 @@ def delta_data(changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def served(variables: Mapping[str, Any], changes: Iterable[Change] = ()) -> Variables:
-    """The envelope as readers see it: with ``display_data`` and ``delta_data``; ``changes`` are the last update's."""
+    """The envelope as readers see it: with ``display_data`` and ``delta_data``; ``changes`` are the last update's.
+
+    A delta that would take the envelope over its budget leaves out values, the largest first: such an entry is
+    ``{"omitted": true}``. So whatever can be stored can be served, and can take a command.
+    """
     result = dict(variables)
     result["display_data"] = variables["stat_data"]
-    result["delta_data"] = delta_data(changes)
+    result["delta_data"] = _fitting(variables, delta_data(changes))
     return result
+
+
+def _fitting(variables: Mapping[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
+    """``delta``, or as much of it as the budget leaves room for."""
+    fitting: dict[str, Any] = {}
+    weights: dict[str, Weight] = {}
+    for name, change in delta.items():
+        try:
+            weights[name] = weigh(change, _DELTA_LEVEL - 1)
+            fitting[name] = change
+        except InnkeeperError:  # deeper than any value may be, three levels down
+            weights[name] = weigh(_OMITTED)
+            fitting[name] = _OMITTED
+    charge = sum(weight.charge + entry(name) for name, weight in weights.items())
+    nodes = sum(weight.nodes for weight in weights.values())
+    if charge <= _SMALL_DELTA:
+        data = rest = Weight(0, 0)
+    else:
+        data, rest = exact_weights(variables)
+    omitted = weigh(_OMITTED)
+    for name in sorted(weights, key=lambda name: -weights[name].charge):
+        if not exceeds(data, rest, Weight(nodes, charge)):
+            return fitting
+        fitting[name] = _OMITTED
+        charge += omitted.charge - weights[name].charge
+        nodes += omitted.nodes - weights[name].nodes
+    return {} if exceeds(data, rest, Weight(nodes, charge)) else fitting
 
 
 def rest_weight(variables: Mapping[str, Any]) -> Weight:
     """An upper bound of everything in the served envelope but ``stat_data``, ``display_data`` and the delta."""
-    nodes, charge = 3, _FRAME + entry("stat_data") + entry("display_data") + entry("delta_data") + _FRAME
+    nodes, charge = 3, _SMALL_DELTA + _FRAME + entry("stat_data") + entry("display_data") + entry("delta_data") + _FRAME
     for key, value in variables.items():
         if key in DERIVED or key == "stat_data":
             continue
@@ -133,20 +166,6 @@ def data_weight(data: Any) -> Weight:
     """An upper bound of ``stat_data``."""
     size = quick_size(data)
     return Weight(size.nodes, size.charge)
-
-
-def delta_weight(changes: Iterable[Change]) -> Weight:
-    """What the delta of ``changes`` weighs in the served envelope."""
-    nodes = charge = 0
-    for change in changes:
-        nodes += 1
-        charge += _FRAME + entry(change["path"])
-        for key in ("before", "after"):
-            if key in change:
-                weight = weigh(change[key], _DELTA_LEVEL)
-                nodes += weight.nodes
-                charge += weight.charge + entry(key)
-    return Weight(nodes, charge)
 
 
 def exceeds(data: Weight, rest: Weight, delta: Weight = Weight(0, 0)) -> bool:  # noqa: B008 - an immutable constant
@@ -167,20 +186,23 @@ def over_budget(charge: int, nodes: int) -> InnkeeperError:
     )
 
 
-def check_budget(variables: Mapping[str, Any], changes: Iterable[Change] = ()) -> None:
-    """Refuse (``MVU_LIMIT``) an envelope that is too large as served: first by bounds, then exactly."""
-    listed = list(changes)
-    data, rest, delta = data_weight(variables["stat_data"]), rest_weight(variables), delta_weight(listed)
-    if not exceeds(data, rest, delta):
-        return
-    exact = weigh(variables["stat_data"], 1)
-    others = [weigh(value) for key, value in variables.items() if key not in DERIVED and key != "stat_data"]
+def exact_weights(variables: Mapping[str, Any]) -> tuple[Weight, Weight]:
+    """The data, and everything else but the delta, exactly."""
+    data = weigh(variables["stat_data"], 1)
     frame = rest_weight({})
-    rest = Weight(
-        sum(weight.nodes for weight in others) + frame.nodes,
-        sum(weight.charge for weight in others)
-        + sum(entry(key) for key in variables if key not in DERIVED and key != "stat_data")
-        + frame.charge,
-    )
-    if exceeds(exact, rest, delta):
-        raise over_budget(2 * exact.charge + rest.charge + delta.charge, 2 * exact.nodes + rest.nodes + delta.nodes)
+    nodes, charge = frame
+    for key, value in variables.items():
+        if key not in DERIVED and key != "stat_data":
+            weight = weigh(value, 1)
+            nodes += weight.nodes
+            charge += weight.charge + entry(key)
+    return data, Weight(nodes, charge)
+
+
+def check_budget(variables: Mapping[str, Any]) -> None:
+    """Refuse (``MVU_LIMIT``) an envelope that is too large as served: first by bounds, then exactly."""
+    if not exceeds(data_weight(variables["stat_data"]), rest_weight(variables)):
+        return
+    data, rest = exact_weights(variables)
+    if exceeds(data, rest):
+        raise over_budget(2 * data.charge + rest.charge, 2 * data.nodes + rest.nodes)

@@ -63,7 +63,12 @@ def read_greeting(text: str) -> list[Command]:
 
 
 def initialise(
-    text: str, variables: Variables | None, schema: SchemaLike | None = None, *, clock: int | None = None, memory: Any = None
+    text: str,
+    variables: Variables | None,
+    schema: SchemaLike | None = None,
+    *,
+    clock: int | None = None,
+    memory: Any = None,
 ) -> Any:
     """The variables of a chat that begins with this greeting; ``variables`` are the card's, normalised.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.ledger.contract import Row, Transaction
 from runtime.mvu import engine, resources
+from runtime.mvu.commands import contains_update
 from runtime.mvu.facts import Fact, Facts
 from runtime.mvu.policy import Decision, UsagePolicy
 from runtime.mvu.processors import FilterOutcome, Processors
@@ -106,7 +107,7 @@ class Ingest:
             "messageId": reply.message_id,
             "messageSeq": reply.seq,
             "text": reply.text,
-            "containsMvuUpdate": engine.contains_update(reply.text),
+            "containsMvuUpdate": contains_update(reply.text),
         }
         scope = {"authority": "local", "sessionId": session_id}
         call = {
@@ -124,10 +125,8 @@ class Ingest:
         """Apply one ended turn to every active resource of the session."""
         if session["origin"] == "subagent":
             return []
-        receipts = []
-        for resource in resources.session_resources(tx, session):
-            receipts.append(self._one(tx, session, resource, ended, prepared))
-        return receipts
+        active = resources.session_resources(tx, session)
+        return [self._one(tx, session, resource, ended, prepared) for resource in active]
 
     def _one(self, tx: Transaction, session: Row, resource: Row, ended: EndedTurn, prepared: Prepared) -> Receipt:
         why = self._why_not(tx, session, resource, ended)
@@ -193,13 +192,11 @@ class Ingest:
     @staticmethod
     def _baseline(tx: Transaction, session: Row, resource: Row, turn: int) -> str:
         if resources.is_shared(resource):  # replies apply to the current content of a shared state (spec/mvu.md §0.7)
-            content: str = resource["current_content"]
-            return content
+            return str(resource["current_content"])
         found = resources.checkpoint_at(tx, resource, session, turn)
         if found is None:
             raise InnkeeperError("MVU_BASELINE_REQUIRED", f"turn {turn} has no checkpoint: its start was not recorded")
-        content = found["content"]
-        return content
+        return str(found["content"])
 
     def _commit(self, tx: Transaction, place: _Place, prepared: Prepared) -> Receipt:
         facts: list[Fact] = [{**place.base, "phase": "started"}]
@@ -247,8 +244,6 @@ class Ingest:
 
     def _filtered(self, tx: Transaction, place: _Place, variables: Any, prepared: Prepared) -> FilterOutcome | None:
         """The helper's answer for this reply: prepared, or run now when the baseline has moved since (several turns at once)."""
-        if not self._processors.has(place.resource["id"]):
-            return None
         outcome = prepared.filtered.get((place.resource["id"], place.reply.message_id or "", place.content))
         if outcome is not None and self._processors.is_current(outcome):
             return outcome

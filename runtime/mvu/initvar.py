@@ -24,7 +24,9 @@ from runtime.values.rows import InnkeeperError
 _OPENING = re.compile(r"\s*<initvar>", re.IGNORECASE)
 _CLOSING = re.compile(r"</initvar>\s*\Z", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(`{3,})[ \t]*([\w+-]*)[^\n`]*\n", re.MULTILINE)
-_TOML_LINE = re.compile(r"[ \t]*(?:\[\[?[ \t]*[\w.\"' -]+\]\]?[ \t]*(?:#.*)?|(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*[\w-]+)*[ \t]*=.*)\r?")
+_TOML_LINE = re.compile(
+    r"[ \t]*(?:\[\[?[ \t]*[\w.\"' -]+\]\]?[ \t]*(?:#.*)?|(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*[\w-]+)*[ \t]*=.*)\r?"
+)
 _BRACKETS = re.compile(r"[\[\]{}]")
 _TAIL = 64
 
@@ -36,6 +38,10 @@ class EntryLike(Protocol):
     def comment(self) -> str: ...
     @property
     def content(self) -> str: ...
+
+
+# JSON5 may begin with comments; YAML knows neither of their forms.
+_JSON5_START = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*[{\[]")
 
 
 def unwrapped(text: str) -> tuple[str, str, int]:
@@ -110,7 +116,7 @@ def _readers(body: str, language: str) -> list[Callable[[str], Any]]:
     stripped = body.lstrip()
     if _looks_like_toml(stripped):
         return [read_toml, json5.load, yaml12.load] if stripped[:1] == "[" else [read_toml, yaml12.load]
-    return [json5.load, yaml12.load] if stripped[:1] in ("{", "[") else [yaml12.load]
+    return [json5.load, yaml12.load] if _JSON5_START.match(stripped) else [yaml12.load]
 
 
 def _looks_like_toml(text: str) -> bool:

@@ -126,7 +126,7 @@ class Instances:
             if (
                 session["parent_id"] is not None
                 and session["inherited"] > 0
-                and self._parent_has(tx, session, template_id)
+                and self.parent_has(tx, session, template_id)
             ):
                 return  # a fork without its seed: reads answer MVU_SEED_REQUIRED
             self._activate(tx, session, template_id)
@@ -136,7 +136,8 @@ class Instances:
         self._show_greeting(tx, known, template, session, selection["greeting_index"])
 
     @staticmethod
-    def _parent_has(tx: Transaction, session: Row, template_id: str) -> bool:
+    def parent_has(tx: Transaction, session: Row, template_id: str) -> bool:
+        """Whether the session's parent has an instance of the template."""
         return bool(tx.select(RESOURCES, {"session_id": session["parent_id"], "template_id": template_id}, limit=1))
 
     @staticmethod

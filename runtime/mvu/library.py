@@ -53,8 +53,7 @@ class CardLibrary:
             tx.put(CARDS, row)
             return answer
 
-        answer = self._mvu.ledger.write(job)
-        return answer
+        return self._mvu.ledger.write(job)
 
     def list(self) -> dict[str, Any]:
         """``GET /host/cards``."""

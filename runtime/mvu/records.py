@@ -53,9 +53,10 @@ def historical_view(tx: Transaction, resource: Row, session: Row, scope: TraceSc
     """The content at a reply of the past (spec/mvu.md §8): initial content at revision 0 before the first version."""
     seq = scope.end_event
     if scope.message_id is not None:
-        seq = _message_seq(tx, resource, session, scope)
-        if isinstance(seq, View):
-            return seq
+        place = _message_seq(tx, resource, session, scope)
+        if isinstance(place, View):
+            return place
+        seq = place
     if seq is None:
         raise InnkeeperError("MVU_SCOPE", "expected messageId or endEventId in a historical scope")
     found = resources.version_at(tx, resource, seq, session_id=session["id"], exact=False)

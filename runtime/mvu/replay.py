@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from runtime.ledger.contract import Ledger, Row, Transaction
@@ -31,10 +32,14 @@ def replay_playthrough(ledger: Ledger, processors: Processors, playthrough_id: s
     """Re-run every reply of a playthrough's sessions, in the order in which it was applied."""
     session_ids = ledger.read(lambda tx: timelines.member_sessions(tx, timelines.playthrough_row(tx, playthrough_id)))
     for session_id in session_ids:
-        for resource_id in ledger.read(
-            lambda tx, s=session_id: [r["id"] for r in tx.select(RESOURCES, {"session_id": s})]
-        ):  # type: ignore[misc]
-            yield from ledger.read(lambda tx, s=session_id, r=resource_id: _replay(tx, processors, s, r))  # type: ignore[misc]
+        yield from ledger.read(partial(_replay_session, processors=processors, session_id=session_id))
+
+
+def _replay_session(tx: Transaction, processors: Processors, session_id: str) -> list[Replayed]:
+    found: list[Replayed] = []
+    for resource in tx.select(RESOURCES, {"session_id": session_id}, order=("id",)):
+        found.extend(_replay(tx, processors, session_id, resource["id"]))
+    return found
 
 
 def _replay(tx: Transaction, processors: Processors, session_id: str, resource_id: str) -> list[Replayed]:

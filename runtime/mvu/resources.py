@@ -120,6 +120,14 @@ def lineage(tx: Transaction, resource: Row) -> Iterable[tuple[Row, int | None, i
         current = resource_row(tx, origin["id"])
 
 
+def inherited_revision(tx: Transaction, resource: Row, owner_id: str) -> int:
+    """The newest revision of ``owner_id`` (the resource or an ancestor) that the resource's history holds now."""
+    for owner, _, revision_limit in lineage(tx, resource):
+        if owner["id"] == owner_id:
+            return int(owner["revision"] if revision_limit is None else revision_limit)
+    return 0
+
+
 def own_versions(tx: Transaction, resource: Row) -> list[Row]:
     """The versions stored with this resource, in order."""
     return tx.select(VERSIONS, {"resource_id": resource["id"]}, order=("ordinal",))

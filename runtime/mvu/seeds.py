@@ -56,15 +56,20 @@ def _fork_item(tx: Transaction, session: Row, resource: Row, cut: Cut) -> dict[s
     found = resources.version_at(tx, resource, cut.at_event, session_id=session["id"], exact=True)
     if found is None:
         if cut.at_event < resources.activation(tx, resource, session["id"]):
-            return _item(session, resource, resource["initial_content"], None, 0, cut) | {"historyEnd": cut.at_event}
+            return _item(session, resource, resource["initial_content"], None, 0, cut) | {
+                "historyOwner": resource["id"],
+                "historyEnd": cut.at_event,
+                "historyRevision": 0,
+            }
         raise InnkeeperError(
             "MVU_SEED_REQUIRED", f"the reply at event {cut.at_event} has no stored version of {resource['id']}"
         )
     version, owner = found
     view = version_view(version, owner, resource, session)
     item = _item(session, resource, version["content"], view.version_key, version["revision"], cut)
-    item["historyEnd"] = cut.at_event
-    return item
+    # What is edited in the parent from now on is no part of the child's history.
+    limit = resources.inherited_revision(tx, resource, owner["id"])
+    return item | {"historyOwner": owner["id"], "historyEnd": cut.at_event, "historyRevision": limit}
 
 
 def _swipe_item(tx: Transaction, session: Row, resource: Row, cut: Cut) -> dict[str, Any]:
@@ -72,10 +77,12 @@ def _swipe_item(tx: Transaction, session: Row, resource: Row, cut: Cut) -> dict[
     if found is None:
         raise InnkeeperError("MVU_BASELINE_REQUIRED", f"turn {cut.turn} has no checkpoint of {resource['id']}")
     item = _item(session, resource, found["content"], found["version_key"], found["revision"], cut)
-    item["historyEnd"] = cut.inherited - 1
-    if found["resource_id"] == resource["id"]:
-        item["historyRevision"] = found["revision"]
-    return item
+    # The checkpoint's own resource holds the history before it; what came between is no part of it.
+    return item | {
+        "historyOwner": found["resource_id"],
+        "historyEnd": cut.inherited - 1,
+        "historyRevision": found["revision"],
+    }
 
 
 def install(tx: Transaction, child: Row, cut: Cut, items: list[dict[str, Any]]) -> None:
@@ -88,14 +95,13 @@ def install(tx: Transaction, child: Row, cut: Cut, items: list[dict[str, Any]]) 
                 raise InnkeeperError("MVU_SEED_CONFLICT", f"session {child['id']!r} has state of its own already")
             tx.delete(RESOURCES, {"id": resource_id})
             tx.delete(CHECKPOINTS, {"resource_id": resource_id})
-        origin: dict[str, Any] = {
-            "id": item["resourceId"],
+        origin = {
+            "id": item["historyOwner"],
             "kind": cut.kind,
             "historyEnd": item["historyEnd"],
+            "historyRevision": item["historyRevision"],
             "source": item["source"],
         }
-        if "historyRevision" in item:
-            origin["historyRevision"] = item["historyRevision"]
         fork = cut.kind == "fork"
         anchor = sha(["inherited", store.identity(child), item["source"]["versionKey"]]) if fork else None
         charge(tx, child, item["content"], resource_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from interpreter.javascript import UNDEFINED, js_json_text, utf16_length
 from runtime.mvu.commands.magvarupdate import paths
@@ -18,7 +18,7 @@ Scope = Literal["message", "chat", "character", "preset", "global"]
 SCOPES: tuple[Scope, ...] = ("message", "chat", "character", "preset", "global")
 """The scopes that a macro can name."""
 
-_MACRO = re.compile(r"\{\{(get|format)_(message|chat|character|preset|global)_variable::([^\n]*?)\}\}")
+_MACRO = re.compile(r"\{\{(get|format)_(message|chat|character|preset|global)_variable::((?:(?!\{\{|\}\})[^\n])*)\}\}")
 
 
 def without_hidden(value: Any) -> Any:
@@ -40,7 +40,7 @@ def value_at(table: Any, path: str) -> Any:
 def _shown(kind: str, value: Any, indent: int) -> str:
     if kind == "get":
         return value if isinstance(value, str) else js_json_text(value)
-    text = value if isinstance(value, str) else yaml_text(value)
+    text = value if isinstance(value, str) else yaml_text(value).rstrip()
     return text.replace("\n", "\n" + " " * indent)
 
 
@@ -51,7 +51,7 @@ def _expand_line(line: str, lookup: Callable[[Scope], Any]) -> str:
         before = line[at : macro.start()]
         length += utf16_length(before)
         kind, scope, path = macro.groups()
-        text = _shown(kind, value_at(lookup(scope), path), length)
+        text = _shown(kind, value_at(lookup(cast(Scope, scope)), path), length)
         parts += [before, text]
         length += utf16_length(text)
         at = macro.end()

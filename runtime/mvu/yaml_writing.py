@@ -50,7 +50,7 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\x{ord(mark):02x}" if ord(mark) < 0x100 else f"\\u{ord(mark):04x}"
 
 
-_TO_ESCAPE = re.compile("[\x00-\x1f\"\\\\\x7f-\x9f\ud800-\udfff]")
+_TO_ESCAPE = re.compile('[\x00-\x1f"\\\\\x7f-\x9f\ud800-\udfff]')
 
 
 def _quoted(text: str) -> str:

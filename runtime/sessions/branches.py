@@ -97,9 +97,7 @@ class Branches:
         def produce(tx: Transaction) -> dict[str, Any]:
             parent = self._source(tx, session_id)
             cut = find_cut(tx, parent, kind, at)
-            items = self._capture(tx, parent, cut)
-            child = self._create_child(tx, parent, cut, target, None)
-            self._install(tx, parent, child, cut, items)
+            child = self.branch_at(tx, parent, cut, target)
             answer = {"sessionId": child["id"], "resources": self.host.header(tx, child).get("resources", [])}
             if child["playthrough_id"] is not None:
                 answer["playthroughId"] = child["playthrough_id"]
@@ -109,6 +107,13 @@ class Branches:
         return self.host.ledger.write(
             lambda tx: once(tx, f"session:{session_id}", operation_id, request, lambda: produce(tx))
         )
+
+    def branch_at(self, tx: Transaction, parent: Row, cut: Cut, child_id: str | None = None) -> Row:
+        """A child at ``cut`` with everything that the sources give it, inside the caller's transaction."""
+        items = self._capture(tx, parent, cut)
+        child = self._create_child(tx, parent, cut, child_id, None)
+        self._install(tx, parent, child, cut, items)
+        return child
 
     def _source(self, tx: Transaction, session_id: str) -> Row:
         row = store.session_row(tx, session_id)

@@ -313,6 +313,12 @@ class SessionHost:
         self.notify(tx, row["id"], "events", nextSeq=row["next_seq"])
         return receipts
 
+    def add_events(self, tx: Transaction, row: Row, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Append events of a state source to a session's log, inside the source's own transaction."""
+        for event_type, fields in events:
+            self._append(tx, row, event_type, fields)
+        self.notify(tx, row["id"], "events", nextSeq=row["next_seq"])
+
     def _append(self, tx: Transaction, row: Row, event_type: str, fields: dict[str, Any]) -> Event:
         event = Event(row["next_seq"], event_type, fields)
         if event.message_id is not None and store.find_message(tx, row, event.message_id) is not None:

@@ -128,14 +128,20 @@ def insert_in(root: Any, path: Iterable[Key], value: Any) -> Any:
     parts = tuple(path)
     if not parts:
         return value
-    parents = _parents(root, parts)
-    target = parents[-1]
+    parents = _parents(root, parts[:-1])
+    target = get_in(root, parts[:-1])
     if isinstance(target, list):
         index = len(target) if parts[-1] == "-" else index_of(parts[-1])
         if index > len(target):
             raise InnkeeperError("MVU_PATH", f"expected an index of at most {len(target)}, found {index}")
-        return rebuild(parents[:-1], parts[:-1], [*target[:index], value, *target[index:]])
-    return rebuild(parents, parts, value)
+        return rebuild(parents, parts[:-1], [*target[:index], value, *target[index:]])
+    if not isinstance(target, dict):
+        raise InnkeeperError(
+            "MVU_PATH_MISSING",
+            f"expected an object or array, found none at '{pointer_text(parts[:-1])}'",
+            {"path": pointer_text(parts[:-1])},
+        )
+    return rebuild([*parents, target], parts, value)
 
 
 def plain_copy(value: Any) -> Any:

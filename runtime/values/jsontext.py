@@ -50,7 +50,7 @@ def loads_strict(text: bytes | str, *, depth: int = 64) -> Any:
     except UnicodeEncodeError as error:
         raise JsonTextError("MVU_JSON", "expected text without lone surrogates, found one") from error
     except orjson.JSONDecodeError as error:
-        if "recursion" in str(error).lower():
+        if "depth" in error.msg or "recursion" in error.msg:
             raise InnkeeperError("MVU_LIMIT", f"expected at most {depth} levels of nesting in JSON") from error
         raise JsonTextError(
             "MVU_JSON",

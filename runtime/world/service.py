@@ -296,7 +296,7 @@ class WorldService:
                 )
             return self._finish(line, act(line))
 
-        return self._store.once(f"world:{session_id}", operation_id, request, produce)
+        return self._store.once(f"session:{session_id}", operation_id, request, produce)
 
     def _finish(self, line: Line, answer: Answer) -> dict[str, Any]:
         """Keep what an answer did and show it."""

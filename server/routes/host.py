@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from runtime.archive import export_playthrough, import_playthrough
 from runtime.sessions.host import check_identifier
 from runtime.sessions.operations import check_operation_id, once
 from runtime.values.rows import InnkeeperError
 from server.context import Context
-from server.limits import CARD_BODY, RENDERER_TOKEN
-from server.routing import ARRAY, INTEGER, NULLABLE_STRING, OBJECT, STRING, Call, Endpoint, obj
+from server.limits import CARD_BODY, IMPORT_BODY, RENDERER_TOKEN
+from server.routing import ARRAY, BOOLEAN, INTEGER, NULLABLE_STRING, OBJECT, STRING, Call, Endpoint, obj
 
 
 def add_card(context: Context, call: Call) -> dict[str, Any]:
@@ -174,6 +175,41 @@ def capture_seed(context: Context, call: Call) -> dict[str, Any]:
 def apply_reply(context: Context, call: Call) -> dict[str, Any]:
     """Apply a stored reply again."""
     return context.runtime.mvu.apply_reply(call.params["id"], call.params["message"], call.body["operationId"])
+
+
+def prompt(context: Context, call: Call) -> dict[str, Any]:
+    """What a model request carries."""
+    return context.runtime.requests.prompt(call.params["id"], call.body)
+
+
+def check_prompt(context: Context, call: Call) -> dict[str, Any]:
+    """Whether a prompt's parts are still current."""
+    return context.runtime.requests.check(call.params["id"], call.body["lease"])
+
+
+def export(context: Context, call: Call) -> dict[str, Any]:
+    """A playthrough as one document."""
+    return export_playthrough(context.runtime.ledger, call.params["playthrough"])
+
+
+def import_document(context: Context, call: Call) -> dict[str, Any]:
+    """Store an exported playthrough."""
+    return import_playthrough(context.runtime.ledger, call.body)
+
+
+def migrate(context: Context, call: Call) -> dict[str, Any]:
+    """Show or apply a new declaration for one state of a session."""
+    body = call.body
+    if body.get("dryRun", False):
+        return context.runtime.mvu.plan_migration(call.params["id"], body["resourceId"], body.get("source"))
+    return context.runtime.mvu.migrate(
+        call.params["id"],
+        body["resourceId"],
+        body.get("source"),
+        body.get("expectedRevision"),
+        body.get("operationId"),
+        undo=body.get("undo") is True,
+    )
 
 
 def renderer_token(context: Context, call: Call) -> dict[str, Any]:
@@ -426,6 +462,51 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Apply a stored reply again that failed and was retryable.",
         body=obj(_OPERATION),
         answer=obj("messageId receipts"),
+    ),
+    Endpoint(
+        "POST",
+        "/host/sessions/{id}/prompt",
+        "host",
+        prompt,
+        "What a model request carries of the included sources and activated entries.",
+        body=obj("include", "activated turn preview", include=ARRAY, activated=ARRAY, turn=INTEGER, preview=BOOLEAN),
+        answer=obj("blocks worldBook lease", blocks=ARRAY, worldBook=ARRAY, lease=STRING),
+    ),
+    Endpoint(
+        "POST",
+        "/host/sessions/{id}/prompt/check",
+        "host",
+        check_prompt,
+        "Whether a prompt's parts are still current right before sending.",
+        body=obj("lease", lease=STRING),
+        answer=obj("current", current=BOOLEAN),
+    ),
+    Endpoint(
+        "POST",
+        "/host/sessions/{id}/migrate",
+        "pages",
+        migrate,
+        "Show (dryRun), apply or undo a new declaration for one state.",
+        body=obj(
+            "resourceId",
+            "source expectedRevision operationId dryRun undo",
+            resourceId=STRING,
+            source=STRING,
+            dryRun=BOOLEAN,
+            undo=BOOLEAN,
+        ),
+        answer=OBJECT,
+    ),
+    Endpoint("GET", "/host/export/{playthrough}", "host", export, "A playthrough as one document.", answer=OBJECT),
+    Endpoint(
+        "POST",
+        "/host/import",
+        "host",
+        import_document,
+        "Store an exported playthrough.",
+        body=OBJECT,
+        answer=obj("playthroughId sessions resources", sessions=ARRAY),
+        limit=IMPORT_BODY.default,
     ),
     Endpoint(
         "POST",

@@ -54,6 +54,7 @@ export interface ServerSnapshot {
   variables: Variables | Record<string, never>;
   resourceId?: string;
   viewIdentity?: { greetingIndex: number; selectionToken: string };
+  /** Openings only; `messageCount` counts the opening too. */
   firstMessage?: { greetingIndex: number; text: string; messageCount: number };
   commandProcessor?: CommandProcessor;
 }

@@ -50,14 +50,14 @@ def difference(found: Any, wanted: Any, where: str) -> str | None:
     elif isinstance(wanted, list) and isinstance(found, list):
         if len(found) != len(wanted):
             return f"{where}: expected {len(wanted)} items, found {len(found)}: {shown(found)} for {shown(wanted)}"
-        pairs = [(f"{where}[{at}]", ours, theirs) for at, (ours, theirs) in enumerate(zip(found, wanted, strict=True))]
-        ours, theirs = getattr(found, "named", {}), getattr(wanted, "named", {})
-        if ours != theirs:
-            return f"{where}: expected the named members {shown(theirs)}, found {shown(ours)}"
+        pairs = [(f"{where}[{at}]", one, other) for at, (one, other) in enumerate(zip(found, wanted, strict=True))]
+        named, recorded = getattr(found, "named", {}), getattr(wanted, "named", {})
+        if named != recorded:
+            return f"{where}: expected the named members {shown(recorded)}, found {shown(named)}"
     else:
         return None if _same_scalar(found, wanted) else f"{where}: expected {shown(wanted)}, found {shown(found)}"
-    for place, ours, theirs in pairs:
-        line = difference(ours, theirs, place)
+    for place, one, other in pairs:
+        line = difference(one, other, place)
         if line:
             return line
     return None

@@ -113,3 +113,12 @@ def held(state: State, key: str) -> tuple[Any, int]:
 def storm(minutes: int, stage: str, passed: bool = False) -> dict[str, Any]:
     """A value of the storm."""
     return {"minutesRemaining": minutes, "stage": stage, "frontPassed": passed}
+
+
+PHASES: Definition = {
+    "kind": "phases",
+    "phases": ["dawn", "day", "dusk"],
+    "cycleLabel": "Day",
+    "initial": {"cycle": 0, "phase": 0},
+    "evolution": {"mode": "bidirectional", "defaultStep": 1, "maxStep": 9},
+}

@@ -77,7 +77,9 @@ def test_public_names_have_docstrings() -> None:
         if ast.get_docstring(tree) is None:
             bare.append(str(path.relative_to(ROOT)))
         for node in tree.body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)) and not node.name.startswith(
+                "_"
+            ):
                 if ast.get_docstring(node) is None:
                     bare.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
     assert bare == []

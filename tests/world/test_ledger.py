@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from runtime.ledger.contract import Row, Transaction
+from runtime.archive import export_playthrough, import_playthrough
+from runtime.ledger.contract import Transaction
 from runtime.ledger.sqlite import SqliteLedger
+from runtime.ledger.tables import PLAYTHROUGHS, SESSIONS
 from runtime.sessions.branches import Branches
 from runtime.sessions.host import SessionHost
-from runtime.sessions.sources import Cut
 from runtime.values.rows import InnkeeperError
 from runtime.world import api
 from runtime.world.ledger_store import HostPorts
 from runtime.world.limits import SNAPSHOT_EVENTS
-from runtime.world.service import WorldSettings
+from runtime.world.service import WorldService, WorldSettings
 from runtime.world.source import WorldSource
 from tests.world.support import FERRY, files_of
 
@@ -47,18 +49,8 @@ def inn_on(path: Path) -> Inn:
     host = SessionHost(ledger, deployment="test", new_id=lambda: f"id-{next(numbers)}", now=lambda: next(numbers))
     branches = Branches(host)
 
-    def branch(tx: Transaction, parent: Row, cut: Cut, child_id: str) -> Row:
-        items = branches._capture(tx, parent, cut)
-        child = branches._create_child(tx, parent, cut, child_id, None)
-        branches._install(tx, parent, child, cut, items)
-        return child
-
-    ports = HostPorts(
-        create=host.insert_session,
-        append=lambda tx, row, events: host._append_all(tx, row, events, []),
-        branch=branch,
-    )
     settings = WorldSettings(lambda: f"seed-{next(numbers)}", lambda: f"world-{next(numbers)}", test_mode=True)
+    ports = HostPorts(host.insert_session, host.add_events, branches.branch_at)
     world = WorldSource(ledger, ports, settings)
     host.sources.append(world)
     return Inn(host, branches, world)
@@ -188,6 +180,46 @@ def test_a_session_has_one_world(inn: Inn) -> None:
     with pytest.raises(InnkeeperError) as unknown:
         inn.state("none")
     assert unknown.value.code == "WORLD_SESSION_UNKNOWN"
+
+
+def test_an_export_carries_the_world_and_its_rules(inn: Inn, tmp_path: Path) -> None:
+    def as_playthrough(tx: Transaction) -> None:
+        row = {"id": "p", "character_id": None, "root_session_id": "s", "user_name": None, "epoch": 0}
+        tx.insert(PLAYTHROUGHS, {**row, "head_node": None, "created_at": 1})
+        tx.update(SESSIONS, ("s",), {"playthrough_id": "p"})
+
+    inn.host.ledger.write(as_playthrough)
+    fact(inn, "s", "one", 1, 0)
+    told(inn, "s", "hello", "a reply", "t1")
+    before = inn.state("s")
+    document = json.loads(json.dumps(export_playthrough(inn.host.ledger, "p")))
+    elsewhere = inn_on(tmp_path / "elsewhere.sqlite")
+    import_playthrough(elsewhere.host.ledger, document)
+    assert elsewhere.state("s") == before
+    intent = {"type": "check", "checkId": "insight", "actors": {"seer": "wren"}}
+    body = {"intent": intent, "expectedTurn": 1, "operationId": "t"}
+    assert elsewhere.post("post_turn", "s", body) == inn.post("post_turn", "s", body)
+    assert json.loads(json.dumps(export_playthrough(elsewhere.host.ledger, "p"))) == json.loads(
+        json.dumps(export_playthrough(inn.host.ledger, "p"))
+    )
+    elsewhere.host.ledger.close()
+
+
+def test_a_failed_transaction_leaves_nothing_in_memory(inn: Inn) -> None:
+    fact(inn, "s", "one", 1, 0)
+
+    def fails(service: WorldService) -> None:
+        intent = {"type": "fact", "pointer": "facts.two", "value": 2}
+        api.post_turn(service, "s", {"intent": intent, "expectedTurn": 1, "operationId": "lost"})
+        assert api.get_session(service, "s")["turn"] == 2
+        raise RuntimeError("the power is gone")
+
+    with pytest.raises(RuntimeError):
+        inn.world.write(fails)
+    assert "two" not in inn.state("s")["facts"]
+    assert fact(inn, "s", "three", 3, 1)["turn"] == 2
+    assert [event["type"] for event in inn.host.events("s")["events"]] == ["world/fact", "world/fact"]
+    assert inn.state("s")["facts"]["three"] == 3
 
 
 def test_snapshots_are_inherited(inn: Inn) -> None:

@@ -242,6 +242,16 @@ def test_a_turn_needs_its_message_first() -> None:
     refused("FORCED_CHECK_MISSING", world.missing_checks, name, "I study the sky", 0)
 
 
+def test_a_message_that_was_rewound_counts_as_not_run() -> None:
+    world, _, name = ready()
+    text = "I grapple with Harrow"
+    api.post_message(world, name, {"text": text, "expectedTurn": 0, "operationId": "m"})
+    world.missing_checks(name, text, 0)
+    back = api.post_command(world, name, {"text": "/retry", "expectedTurn": 1, "operationId": "r"})["sessionId"]
+    assert [event["type"] for event in api.get_events(world, back)["events"]] == ["stage"]
+    refused("FORCED_CHECK_MISSING", world.missing_checks, back, text, 0)
+
+
 def test_claims_warn_and_change_nothing() -> None:
     world, _, name = ready(test_mode=True)
     before = api.get_session(world, name)

@@ -279,7 +279,7 @@ def _clone_deep(run: Run, a: Items) -> Any:
 
 @lodash("clamp")
 def _clamp(run: Run, a: Items) -> Any:
-    if run.restricted and (len(a) != 3 or not all(js.is_number(value) for value in a)):
+    if run.strict_numbers and (len(a) != 3 or not all(js.is_number(value) for value in a)):
         raise EvaluationError("MVU_SCHEMA_CODE", "expected three numbers for _.clamp, found something else")
     low, high = arg(a, 1), arg(a, 2)
     if high is UNDEFINED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.mvu.commands import strict
+from runtime.mvu.commands.magvarupdate import commands as loose
 from runtime.mvu.commands.model import (
     REASONING_TAGS,
     STRICT,
@@ -44,6 +45,8 @@ def parse_commands(text: str, *, dialect: str = "strict", options: ParseOptions 
     """
     if dialect == "strict":
         return strict.parse(text, options)
+    if dialect == "magvarupdate":
+        return loose.parse(text, options)
     raise fatal("MVU_CONFIG", f"expected a dialect out of {', '.join(DIALECTS)}, found {dialect!r:.40}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import interpreter
+from interpreter.errors import InterpreterError
 from runtime.mvu.errors import fatal
 
 
@@ -11,5 +12,8 @@ def evaluate(text: str) -> float:
     run = getattr(interpreter, "evaluate_arithmetic", None)
     if run is None:
         raise fatal("MVU_UNSUPPORTED", "arithmetic is not available in this build")
-    result: float = run(text)
+    try:
+        result: float = run(text)
+    except InterpreterError as error:
+        raise fatal(error.code, f"expected arithmetic, found {text[:80]!r}: {error}", error.details) from error
     return result

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from interpreter.javascript import js_trim
+from runtime.values import json5
 from runtime.values.rows import InnkeeperError
 
 REPAIRS: dict[str, str] = {
@@ -86,11 +87,12 @@ class Mender:
         self._block = [name for name in self._block if name == "tag_spelling"]
         if not self.allowed:
             return read(body)
-        first = self._attempt(body, read)
+        first = self._attempt(body, json5.load)
         if isinstance(first, list):
-            return first
+            return read(body)
         text, names = self._literals(body)
-        candidates = [(text, names)]
+        candidates = [(text, names)] if names else []
+        candidates.append((body, []))
         if "outer_bracket" in self.allowed:
             candidates += [(mended, [*names, "outer_bracket"]) for mended in _bracketed(text)]
         for mended, needed in candidates:

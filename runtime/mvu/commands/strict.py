@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Any
+from bisect import bisect_right
+from typing import Any, NoReturn
 
 from interpreter.javascript import js_trim, utf16_length
 from runtime.mvu.commands import find
@@ -71,14 +71,14 @@ class Reader:
             self._ignore_tag(text, tag)
         gaps = find.gaps_between(blocks, len(text))
         if reasoning:
-            blocks = [block for block in blocks if not self._inside(block.start, block.end, reasoning, text)]
+            blocks = [block for block in blocks if not self._inside(block.start, block.end, reasoning)]
         units: list[tuple[int, find.Block | find.Call]] = [(block.start, block) for block in blocks]
         open_call = -1
-        for call in find.calls(text, gaps):
+        for call in find.calls(text, gaps, not self.options.repairs):
             if call.end < 0 and self.options.partial:
                 open_call = call.start
                 break
-            if reasoning and self._inside(call.start, call.end if call.end > 0 else call.start, reasoning, text):
+            if reasoning and self._inside(call.start, call.end if call.end > 0 else call.start, reasoning):
                 continue
             units.append((call.start, call))
         if blocks and len(units) > len(blocks):
@@ -109,23 +109,32 @@ class Reader:
         return tuple(self.ignored)
 
     def _call(self, text: str, call: find.Call) -> None:
-        end = call.end if call.end > 0 else min(len(text), call.start + _SHOWN)
-        source = text[call.start : end]
+        self._room(text, call.start)
+        self.mender.begin()
+        try:
+            command = self._legacy(text, call)
+        except InnkeeperError as error:
+            self._fail(error, text, call.start)
+        if self.mender.used:
+            command = command._replace(repairs=tuple(self.mender.used))
+        self.commands.append(command)
 
-        def build() -> Command:
-            kind = legacy_type(call.name)
-            if call.end < 0:
-                line = self.lines.of(call.start)
-                raise fatal(
-                    "MVU_PARSE", f"unterminated command: the call '_.{call.name}(' of line {line} is never closed"
-                )
-            if not call.balanced:
-                raise fatal("MVU_PARSE", f"expected balanced brackets in {source[:_SHOWN]!r}")
-            check_arity(kind, call.name, len(call.arguments))
-            values = [self.mender.value(argument, read_value) for argument in call.arguments]
-            return legacy_command(len(self.commands), kind, values, source, call.start, end)
-
-        self._take(text, call.start, build)
+    def _legacy(self, text: str, call: find.Call) -> Command:
+        start, end, name, arguments, balanced, known = call
+        kind = legacy_type(name)
+        if end < 0:
+            line = self.lines.of(start)
+            raise fatal("MVU_PARSE", f"unterminated command: the call '_.{name}(' of line {line} is never closed")
+        if not balanced:
+            raise fatal("MVU_PARSE", f"expected balanced brackets in {text[start:end][:_SHOWN]!r}")
+        check_arity(kind, name, len(known) + len(arguments))
+        if not arguments:
+            values = known
+        elif self.options.repairs:
+            values = (*known, *[self.mender.value(argument, read_value) for argument in arguments])
+        else:
+            values = (*known, *map(read_value, arguments))
+        return legacy_command(len(self.commands), kind, values, text[start:end], start, end)
 
     def _block(self, text: str, block: find.Block) -> None:
         body = strip_fence(text[block.body_start : block.body_end])
@@ -136,36 +145,34 @@ class Reader:
                 raise fatal("MVU_PARSE", f"expected an array of operations in <{block.name}>, found {value!r:.60}")
             return value
 
-        self._operations(text, block, self._guard(text, block.start, operations))
+        try:
+            listed = operations()
+        except InnkeeperError as error:
+            self._fail(error, text, block.start)
+        self._operations(text, block, listed)
 
     def _operations(self, text: str, block: find.Block, operations: list[Any]) -> None:
+        repairs = self.options.repairs
         for operation in operations:
-
-            def build(operation: Any = operation) -> Command:
-                operation = self.mender.operation(operation)
+            self._room(text, block.start)
+            try:
+                if repairs:
+                    self.mender.begin()
+                    operation = self.mender.operation(operation)
                 source = ordered_json(operation)
-                return patch_command(len(self.commands), operation, source, block.start, block.end)
+                command = patch_command(len(self.commands), operation, source, block.start, block.end)
+            except InnkeeperError as error:
+                self._fail(error, text, block.start)
+            if repairs and self.mender.used:
+                command = command._replace(repairs=tuple(self.mender.used))
+            self.commands.append(command)
 
-            self._take(text, block.start, build)
-
-    def _take(self, text: str, start: int, build: Callable[[], Command]) -> None:
+    def _room(self, text: str, start: int) -> None:
         if len(self.commands) >= COMMANDS.default:
-            self._fail(
-                fatal("MVU_LIMIT", f"expected at most {COMMANDS.default} commands in a reply, found more"), text, start
-            )
-        self.mender.begin()
-        command = self._guard(text, start, build)
-        if self.mender.used:
-            command = command._replace(repairs=tuple(self.mender.used))
-        self.commands.append(command)
+            found = fatal("MVU_LIMIT", f"expected at most {COMMANDS.default} commands in a reply, found more")
+            self._fail(found, text, start)
 
-    def _guard(self, text: str, start: int, build: Callable[[], Any]) -> Any:
-        try:
-            return build()
-        except InnkeeperError as error:
-            self._fail(error, text, start)
-
-    def _fail(self, error: InnkeeperError, text: str, start: int) -> None:
+    def _fail(self, error: InnkeeperError, text: str, start: int) -> NoReturn:
         line = self.lines.of(start)
         details = {**error.details, "command": len(self.commands), "span": [start, start], "replyLine": line}
         parsed = Parsed(tuple(self.commands), tuple(self.ignored), None, True)
@@ -191,11 +198,12 @@ class Reader:
     def _lookalikes(self, text: str, blocks: list[find.Block]) -> None:
         taken = [(command.start, command.end) for command in self.commands]
         for match in _LOOKALIKE.finditer(text):
-            if not _covered(match.start(), taken):
+            if not find.CALL.match(text, match.start()) and _holder(match.start(), taken) is None:
                 self._ignore("not-a-call", "it is not written as _.name(", match.start(), match.end())
         if "<" in text:
+            spans = [(block.start, block.end) for block in blocks]
             for match in _UPDATE_ARRAY.finditer(text):
-                if not _covered(match.end(), [(block.start, block.end) for block in blocks]):
+                if _holder(match.end(), spans) is None:
                     self._ignore(
                         "bare-array",
                         "a list directly inside <UpdateVariable> is no patch block",
@@ -221,12 +229,12 @@ class Reader:
             spans.append((opened[0], len(text), opened[1]))
         return spans
 
-    def _inside(self, start: int, end: int, spans: Iterable[tuple[int, int, str]], text: str) -> bool:
-        for low, high, name in spans:
-            if low <= start < high:
-                self._ignore("reasoning", f"it stands inside the reasoning tag <{name}>", start, max(end, start + 1))
-                return True
-        return False
+    def _inside(self, start: int, end: int, spans: list[tuple[int, int, str]]) -> bool:
+        found = _holder(start, spans)
+        if found is None:
+            return False
+        self._ignore("reasoning", f"it stands inside the reasoning tag <{found[2]}>", start, max(end, start + 1))
+        return True
 
     # --- partial replies ---------------------------------------------------------------------------------------
 
@@ -252,13 +260,19 @@ class Reader:
         return Parsed((), self._all_ignored(), incomplete, bool(units))
 
 
-def _covered(position: int, spans: list[tuple[int, int]]) -> bool:
-    return any(start <= position < end for start, end in spans)
+def _holder(position: int, spans: list[Any]) -> Any:
+    """The one of the disjoint, sorted ``spans`` that holds ``position``, or None."""
+    at = bisect_right(spans, position, key=lambda span: int(span[0])) - 1
+    return spans[at] if at >= 0 and position < spans[at][1] else None
 
 
 def parse(text: str, options: ParseOptions = STRICT) -> Parsed:
     """Read a reply; raises ``CommandError`` with a fatal code."""
-    return Reader(text, options).run()
+    try:
+        reader = Reader(text, options)
+    except InnkeeperError as error:
+        raise CommandError(error.code, error.message, error.details, Parsed()) from error
+    return reader.run()
 
 
 def parse_patch(operations: Any) -> Parsed:

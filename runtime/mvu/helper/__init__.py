@@ -7,6 +7,7 @@ from runtime.mvu.helper.limits import LIMITS
 from runtime.mvu.helper.plugins import ProcessorHost, load_processors
 from runtime.mvu.helper.process import Outcome, Readable, process_reply, read_for_helper
 from runtime.mvu.helper.registry import HelperRegistry, Registered, Registration, receipt_confirms
+from runtime.mvu.helper.report import report_helper
 from runtime.mvu.helper.restore import Restoration, find_restoration
 from runtime.mvu.helper.verify import Dropped, verify_output
 from runtime.mvu.helper.view import command_view
@@ -34,5 +35,6 @@ __all__ = [
     "process_reply",
     "read_for_helper",
     "receipt_confirms",
+    "report_helper",
     "verify_output",
 ]

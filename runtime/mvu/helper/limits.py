@@ -8,5 +8,8 @@ GATE_NAME_UNITS = Limit(
     "helper.gate_name", 128, "UTF-16 units", "the name of a helper's gate object", "MVU_COMMAND_HOOK_DECLARATION"
 )
 DETECTED_TEXTS = Limit("helper.detected", 256, "texts", "detections that are remembered", "MVU_COMMAND_HOOK_LIMIT")
+RETRY_S = Limit(
+    "helper.retry", 30, "seconds", "reads of a state whose helper a budget stopped", "MVU_COMMAND_HOOK_EXECUTION"
+)
 
-LIMITS: tuple[Limit, ...] = (GATE_NAME_UNITS, DETECTED_TEXTS)
+LIMITS: tuple[Limit, ...] = (GATE_NAME_UNITS, DETECTED_TEXTS, RETRY_S)

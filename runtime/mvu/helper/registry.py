@@ -8,12 +8,14 @@ the error, and a helper that failed for good is not run again until its text cha
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.mvu.helper.detect import Helper, detect_helper
 from runtime.mvu.helper.errors import USAGE_CANCELLED, HelperError, from_sandbox
+from runtime.mvu.helper.limits import RETRY_S
 from runtime.values.canonical import sha
 from sandbox.calls import Sandbox
 from sandbox.errors import DECLARATION, DISPOSED, SandboxError
@@ -59,7 +61,7 @@ class _Slot:
 
     tickets: int = 0
     current: Registration | None = None
-    failure: tuple[Helper, HelperError] | None = None
+    failure: tuple[Helper, HelperError, float] | None = None
     loading: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -86,11 +88,17 @@ class HelperRegistry:
     """The registrations of one process. ``deployment`` makes automatic ids the same in all workers of a deployment."""
 
     def __init__(
-        self, sandbox: Sandbox, deployment: str, *, exists: Callable[[str], bool] = lambda _resource_id: True
+        self,
+        sandbox: Sandbox,
+        deployment: str,
+        *,
+        exists: Callable[[str], bool] = lambda _resource_id: True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.sandbox = sandbox
         self._deployment = deployment
         self._exists = exists
+        self._clock = clock
         self._slots: dict[str, _Slot] = {}
         self._lock = threading.Lock()
         self._explicit = 0
@@ -151,10 +159,10 @@ class HelperRegistry:
 
     # -- automatic -------------------------------------------------------------------------------------------------
 
-    def ensure(self, resource_id: str, helper: Helper) -> Registration:
+    def ensure(self, resource_id: str, helper: Helper, *, patient: bool = False) -> Registration:
         """The live registration of a resource, made from its card's ``helper`` if there is none.
 
-        An explicit registration wins over the card's helper. Concurrent reads wait for one load and share its answer.
+        A failure that is worth another try gets one at once, or for ``patient`` callers after a while. An explicit registration wins over the card's helper. Concurrent reads wait for one load and share its answer.
         """
         with self._lock:
             if self._closed:
@@ -165,16 +173,19 @@ class HelperRegistry:
                 current, failure = slot.current, slot.failure
             if current is not None and (current.explicit or current.helper == helper):
                 return current
-            if failure is not None and failure[0] == helper and not failure[1].retryable:
+            if failure is not None and failure[0] == helper and not self._try_again(failure[1], failure[2], patient):
                 raise failure[1]
             try:
                 return self._register(resource_id, helper, explicit=False)
             except HelperError as error:
                 with self._lock:
-                    slot.failure = (helper, error)
+                    slot.failure = (helper, error, self._clock())
                     if slot.current is current and error.code != USAGE_CANCELLED:
                         slot.current = None
                 raise
+
+    def _try_again(self, error: HelperError, failed_at: float, patient: bool) -> bool:
+        return error.retryable and (not patient or self._clock() - failed_at >= RETRY_S.default)
 
     def command_processor(self, resource_id: str, helper: Helper | None) -> dict[str, Any] | None:
         """What a record or snapshot carries as ``commandProcessor``; never raises (spec/mvu.md §0.14)."""
@@ -184,7 +195,7 @@ class HelperRegistry:
         if helper is None:
             return None
         try:
-            return self.ensure(resource_id, helper).receipt()
+            return self.ensure(resource_id, helper, patient=True).receipt()
         except HelperError as error:
             return failure_record(helper, error)
 

@@ -116,8 +116,10 @@ def _run(
         state = result.state
         events.extend({**event, "forced": True} for event in result.events)
         forced.append(Forced(check.id, bound, "ran", result.receipt))
-    if cause is not None:
+    if cause is not None and events:
         events = [{**event, "message": cause} for event in events]
+        # A rewind into the middle of a message cuts this mark off, so that the message counts as not run.
+        events[-1]["messageEnd"] = True
     return MessageRun(tags, list(staged["ids"]) if staged else [], forced, tuple(events), state)
 
 
@@ -137,7 +139,7 @@ def _hits(
 def missing_checks(line: Line, text: str, since: int) -> list[str]:
     """The forced checks of a text that no message run since the event ``since`` has looked at (http, whole turns)."""
     cause = message_cause(text)
-    if any(event.get("message") == cause for event in line.events[since:]):
+    if any(event.get("message") == cause and event.get("messageEnd") for event in line.events[since:]):
         return []
     named = named_in(line.canon, line.state, text)
     state = line.state

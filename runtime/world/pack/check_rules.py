@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,8 +12,8 @@ from runtime.world.formula import FormulaError, names_used, parse_formula
 from runtime.world.limits import CHECK_INPUTS, POINTER_CHARS, POINTER_SEGMENTS
 from runtime.world.pack.findings import Finding, Severity, Source
 from runtime.world.patching import is_delta
-from runtime.world.pointers import is_number, slots_in
-from runtime.world.predicate import compile_predicate, condition_slots, path_slots
+from runtime.world.pointers import is_number, segments_of, slots_in
+from runtime.world.predicate import PathRef, compile_predicate, condition_slots, path_slots
 
 KNOWN_ROOTS = ("scene", "present", "characters", "facts", "revealed", "clock")
 WHOLE_KEYS = ("present", "scene")
@@ -116,6 +117,11 @@ class _CheckRules:
             if compiled is None:
                 yield self._say("BAD_INPUT", "error", f"expected a path as text, found {text!r}", "inputs", name)
                 continue
+            if _shows_secrets(compiled):
+                message = (
+                    f"expected a path into the world, found {text!r}; receipts would show the seed or engine facts"
+                )
+                yield self._say("BAD_INPUT", "error", message, "inputs", name)
             if isinstance(compiled, SamePaths):
                 slots = slots_in(compiled.left.text) + slots_in(compiled.right.text)
             else:
@@ -146,6 +152,11 @@ class _CheckRules:
             place = self._source.text_place(("formula",), line, 1)
             message = f"{self._key}: nothing defines {name!r}, so this 'if' is never true"
             yield Finding("IF_NAME", "warning", message, place)
+        for statement in formula.statements:
+            if not _WORD.match(statement.target):
+                place = self._source.text_place(("formula",), statement.line, 1)
+                message = f"{self._key}: {statement.target!r} is a name that nothing can read; there is no '+=' here"
+                yield Finding("ODD_TARGET", "notice", message, place)
         used = set(names_used(formula))
         if text.strip() and not any(statement.target == "p" for statement in formula.statements) and "p" not in names:
             yield self._say("NO_P", "notice", "the formula never sets p; the chance is even", "formula")
@@ -164,6 +175,17 @@ class _CheckRules:
 
 
 _DELTA_CHARS = 64
+_WORD = re.compile(r"[^\W\d]\w*\Z")
+
+
+def _shows_secrets(compiled: PathRef | SamePaths) -> bool:
+    """Whether the value of an input, which receipts show, could hold the seed or the engine's own facts (§00.2)."""
+    if isinstance(compiled, SamePaths):
+        return False
+    segments = segments_of(compiled.text)
+    if not segments or segments in (("facts",), ("rng_seed",)):
+        return True
+    return segments[0] == "rng_seed" or (segments[0] == "facts" and segments[1].startswith("__"))
 
 
 def _is_stage_value(value: Any) -> bool:

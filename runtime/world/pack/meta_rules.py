@@ -41,6 +41,7 @@ def meta_findings(document: Mapping[str, Any], source: Source) -> Iterator[Findi
     if not isinstance(meta, dict):
         return
     yield from _identity(meta, source)
+    yield from _kinds(meta, source)
     yield from _unguarded(document, meta, source)
     yield from _ranges(meta, source)
     for name in ("tags", "claims"):
@@ -81,6 +82,37 @@ def _identity(meta: Mapping[str, Any], source: Source) -> Iterator[Finding]:
         if name.startswith("__"):
             message = "names with two underscores belong to the engine"
             yield _notice("ENGINE_FACT", message, source, "opening", "facts", name)
+
+
+# field -> what it must be; another kind is read as if the field were not there.
+_KINDS: tuple[tuple[tuple[str, ...], type, str], ...] = (
+    (("locale",), str, "text"),
+    (("entry_scene",), str, "the id of a scene as text"),
+    (("stats",), dict, "a map from field to value"),
+    (("guarded",), list, "a list of pointers"),
+    (("places",), dict, "a map from scene to edges"),
+    (("bounds",), dict, "a map from field to [min, max]"),
+    (("opening",), dict, "a map with present, roster, playable, revealed and facts"),
+    (("opening", "present"), list, "a list of character ids"),
+    (("opening", "roster"), list, "a list of character ids"),
+    (("opening", "playable"), list, "a list of character ids"),
+    (("opening", "revealed"), list, "a list of lore keys"),
+    (("opening", "facts"), dict, "a map from name to value"),
+)
+
+
+def _kinds(meta: Mapping[str, Any], source: Source) -> Iterator[Finding]:
+    for path, kind, wanted in _KINDS:
+        value: Any = meta
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None and not isinstance(value, kind):
+            yield _notice("BAD_META", f"expected {wanted}, found {value!r:.60}", source, *path)
+        elif isinstance(value, list) and len(texts(value)) != len(value):
+            yield _notice("BAD_META", f"expected {wanted}, found something that is no text", source, *path)
+    budget = meta.get("loreBudgetChars")
+    if budget is not None and not is_number(budget):
+        yield _notice("BAD_META", f"expected a number of characters, found {budget!r:.60}", source, "loreBudgetChars")
 
 
 def _unguarded(document: Mapping[str, Any], meta: Mapping[str, Any], source: Source) -> Iterator[Finding]:

@@ -26,9 +26,9 @@ Sources = Mapping[str, Source]
 MOST_HEADINGS = 2
 MOST_REVEALED = 6
 
-_HEADING = re.compile(r"#{1,3}\s+\S")
+_HEADING = re.compile(r"#{1,3}(?:\s|\Z)")
 _PROGRESS = re.compile(
-    r"""sequence["']?\s*[:=]\s*["']?[0-9]|(?:digest|lose_control)["']?\s*[:=]\s*["']?[0-9]"""
+    r"""(?:sequence|digest|lose_control)["']?\s*[:=]\s*[0-9]"""
     r"""|(?:消化|失控|进度)\s*[0-9.]|当前序列|当前品级"""
 )
 _MACRO = re.compile(r"\{\{[A-Za-z_]|setvar|keysecondary|scanDepth|matchWholeWords")
@@ -136,7 +136,7 @@ class _Validator:
 
     def _places(self) -> Iterator[Finding]:
         source = self._source("pack.yaml", "pack.yaml")
-        scenes = {*texts(self._index.get("scenes")), self._meta.get("entry_scene")}
+        scenes = {*texts(self._index.get("scenes")), *texts([self._meta.get("entry_scene")])}
         for scene, place in _dict(self._meta.get("places")).items():
             path: tuple[str | int, ...] = ("places", scene)
             if scene not in scenes:

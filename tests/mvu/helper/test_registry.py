@@ -176,7 +176,8 @@ def test_a_failing_helper_never_hides_state(real: ProcessSandbox) -> None:
 
 def test_final_failures_are_remembered_and_retryable_ones_are_not() -> None:
     counting = Counting()
-    registry = HelperRegistry(counting, "d")
+    now = [100.0]
+    registry = HelperRegistry(counting, "d", clock=lambda: now[0])
     counting.error = SandboxError(REGISTRATION, "none", False, "script")
     for _ in range(3):
         record = registry.command_processor("mvu:a", helper())
@@ -186,8 +187,12 @@ def test_final_failures_are_remembered_and_retryable_ones_are_not() -> None:
     for _ in range(2):
         record = registry.command_processor("mvu:a", helper("c.pop();"))
         assert record is not None and record["error"]["code"] == EXECUTION
-    assert len(counting.loads) == 3
+    assert len(counting.loads) == 2  # reads are patient …
+    with pytest.raises(HelperError):
+        registry.ensure("mvu:a", helper("c.pop();"))
+    assert len(counting.loads) == 3  # … a reply that is to be applied is not
     counting.error = None
+    now[0] += 31
     record = registry.command_processor("mvu:a", helper("c.pop();"))
     assert record is not None and record["registered"]
 

@@ -8,19 +8,27 @@ result into JSON.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from interpreter.javascript import UNDEFINED, add_numbers, round12, text_to_number
 from runtime.mvu.commands.magvarupdate import paths
 from runtime.mvu.commands.magvarupdate.dates import date_of, iso_text
 from runtime.mvu.commands.magvarupdate.limits import PATH_TEXT
-from runtime.mvu.commands.magvarupdate.members import Insertion, delete_from, insert_into, unsafe_key
+from runtime.mvu.commands.magvarupdate.members import Insertion, delete_from, guard, insert_into
 from runtime.mvu.commands.magvarupdate.reading import read_value
 from runtime.mvu.commands.magvarupdate.refusal import Refusal
 from runtime.mvu.commands.magvarupdate.scan import ALIASES
 from runtime.mvu.commands.magvarupdate.schema import INTERNAL, Deriver, node_at, strict_set, strip, strip_new, with_node
-from runtime.mvu.commands.magvarupdate.values import equal, is_container, is_number, json_text, trim_ends
+from runtime.mvu.commands.magvarupdate.values import (
+    NamedList,
+    equal,
+    is_container,
+    is_exotic,
+    is_number,
+    json_text,
+    trim_ends,
+)
 
 UPDATE_STARTED = "mag_variable_update_started"
 COMMAND_PARSED = "mag_command_parsed"
@@ -54,12 +62,13 @@ class Listeners:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What happened to one command: applied, or refused with a code."""
+    """What happened to one command: applied, or refused with a code; ``lossy`` when JSON cannot hold its value."""
 
     instruction: Instruction
     path: str
     keys: tuple[str, ...]
     refusal: Refusal | None = None
+    lossy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,7 @@ class Engine:
     trace: list[tuple[Any, ...]] = field(init=False, default_factory=list)
     warnings: list[str] = field(init=False, default_factory=list)
     marks_set: bool = field(init=False, default=False)
+    exotic: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.display = self.stat_data
@@ -146,6 +156,12 @@ class Engine:
         return self.state
 
     def _one(self, instruction: Instruction) -> Done:
+        exotic, self.exotic = self.exotic, False
+        done = self._run_one(instruction)
+        lossy, self.exotic = self.exotic, exotic or self.exotic
+        return replace(done, lossy=True) if lossy else done
+
+    def _run_one(self, instruction: Instruction) -> Done:
         keys: tuple[str, ...] = ()
         path = ""
         try:
@@ -174,6 +190,7 @@ class Engine:
     # -- what every command does when it succeeds
 
     def _write(self, keys: tuple[str, ...], value: Any) -> None:
+        """Put a value into the state; ``exotic`` remembers that something went in that JSON cannot hold."""
         self.state = paths.write(self.state, keys, value) if keys else value
 
     def _note(self, shown: str | tuple[str, ...], text: str, reason: str) -> None:
@@ -191,11 +208,6 @@ class Engine:
         if self.listeners.updated:
             self._edited(self.listeners.updated(self._view(), path, old, new))
 
-    def _guard(self, value: Any) -> None:
-        unsafe = unsafe_key(value)
-        if unsafe is not None:
-            raise Refusal("MVU_PATH", f"the key {unsafe!r} is not allowed in variables; rename it")
-
     # -- commands
 
     def _set(self, instruction: Instruction, path: str, keys: tuple[str, ...], shown: str | tuple[str, ...]) -> None:
@@ -205,13 +217,14 @@ class Engine:
             raise Refusal("set.path_missing", "expected something to stand at the path, found nothing", keys)
         old = paths.get(self.state, keys) if keys else self._view()
         new = read_value(instruction.args[-1])
-        self._guard(new)
+        guard(new, len(keys), keys)
         if not keys and not isinstance(new, dict):
             raise Refusal("set.root_not_object", "expected an object for the whole state", keys)
         self.marks_set = self.marks_set or (is_container(new) and strip(new) is not new)
         pair = not strict_set(self.schema) and _is_pair(old)
         if pair and not isinstance(old[0], list):
             new = _as_number(old[0], new)
+            self.exotic = self.exotic or is_exotic(new)
             self._write(keys, [new, old[1]])
             before: Any = old[0]
             shown_old, shown_new = before, new
@@ -219,6 +232,7 @@ class Engine:
             new = _as_number(old, new)
             before = old
             shown_old, shown_new = (old[0], _first(new)) if pair else (old, new)
+            self.exotic = self.exotic or is_exotic(new)
             self._write(keys, new)
         self._note(shown, f"{trim_ends(json_text(shown_old))}->{trim_ends(json_text(shown_new))}", instruction.reason)
         self._updated(path, before, new)
@@ -234,6 +248,7 @@ class Engine:
         delta = read_value(instruction.args[1])
         result = _sum(base, delta, keys)
         new = [result, old[1]] if pair else result
+        self.exotic = self.exotic or is_exotic(result)
         self._write(keys, new)
         self._note(shown, f"{json_text(base)}->{json_text(result)}", instruction.reason)
         self._updated(path, old, new)
@@ -248,10 +263,9 @@ class Engine:
         if node is None and len(keys) == 1:
             raise Refusal("insert.parent_missing", "expected a schema that knows the path, found none", keys)
         values = [read_value(argument) for argument in instruction.args[1:3]]
-        for value in values:
-            self._guard(value)
         insertion = Insertion(path, keys, target, node, self.schema, values)
         new, text = insert_into(insertion, self.warnings)
+        self.exotic = self.exotic or isinstance(new, NamedList) or any(map(is_exotic, values))
         self._note(shown, text, instruction.reason)
         if node is not None:
             self._refresh(keys, target, new, node)
@@ -292,6 +306,7 @@ class Engine:
             raise Refusal("delete.schema_required_key", "the key is required by the schema", keys)
         old = paths.get(self.state, keys)
         self.state = paths.remove(self.state, keys)
+        self.exotic = self.exotic or isinstance(paths.get(self.state, keys[:-1]), list)
         self._note(shown, f"REMOVED path '{path}'", instruction.reason)
         self._updated(path, old, UNDEFINED)
 

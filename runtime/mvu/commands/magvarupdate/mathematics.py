@@ -42,6 +42,7 @@ _ALPHABET = re.compile(
     r"|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')*"
 )
 _LITERALS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_TRANSPOSED = re.compile(r"([^'\"]*[\w)\]!])'+")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _WORDS = re.compile(r"[A-Za-z_$][\w$]*(?:\s+[A-Za-z_$][\w$]*)*")
 
@@ -155,8 +156,11 @@ class _Build(Transformer[Token, Any]):
         return _apply(str(operator), left, right)
 
     def juxtapose(self, left: Any, right: Any) -> Any:
+        first = _first_factor(right)
+        if isinstance(first, Text) or (isinstance(first, Apply) and first.operator == "list"):
+            raise MathFault("a text or list stands beside a value")
         operands = left.operands if isinstance(left, Apply) and left.operator == "juxtapose" else (left,)
-        if isinstance(_first_factor(right), Number) and isinstance(operands[-1], Number):
+        if isinstance(first, Number) and isinstance(operands[-1], Number):
             raise MathFault("two numbers stand side by side")
         return _apply("juxtapose", *operands, right)
 
@@ -344,6 +348,8 @@ def evaluate(text: str) -> Any:
     text = _without_comment(text).strip() if "\n" not in text else text.strip()
     if not text:
         return EMPTY
+    transposed = _TRANSPOSED.fullmatch(text)
+    text = transposed.group(1) if transposed else text
     if _hopeless(text):
         return NO_VALUE
     try:

@@ -18,23 +18,25 @@ from runtime.mvu.commands.magvarupdate.values import (
     key_text,
     ordered_keys,
 )
+from runtime.values.limits import DEPTH
 
 _UNSAFE = ("__proto__", "prototype", "constructor")
 
 
-def unsafe_key(value: Any) -> str | None:
-    """The first key that no state may hold (design §5): in an object, or the value itself when it is used as a key."""
-    stack = [value]
+def guard(value: Any, level: int, keys: tuple[str, ...] = ()) -> None:
+    """Refuse what no state may hold (design §5): unsafe keys, more levels than a value may have."""
+    stack = [(value, level)]
     while stack:
-        item = stack.pop()
+        item, depth = stack.pop()
+        if depth > DEPTH.default:
+            raise Refusal("MVU_LIMIT", f"expected at most {DEPTH.default} levels of nesting, found more", keys)
         if isinstance(item, dict):
             for key in _UNSAFE:
                 if key in item:
-                    return key
-            stack.extend(child for child in item.values() if is_container(child))
+                    raise Refusal("MVU_PATH", f"the key {key!r} is not allowed in variables; rename it", keys)
+            stack.extend((child, depth + 1) for child in item.values() if is_container(child))
         elif isinstance(item, list):
-            stack.extend(child for child in item if is_container(child))
-    return None
+            stack.extend((child, depth + 1) for child in item if is_container(child))
 
 
 class Insertion(NamedTuple):
@@ -74,7 +76,9 @@ def insert_into(insertion: Insertion, warnings: list[str]) -> tuple[Any, str]:
 
 def _filled(insertion: Insertion, value: Any, warnings: list[str]) -> Any:
     template = insertion.node.get("template") if isinstance(insertion.node, dict) else None
-    return fill(value, template, insertion.schema, warnings)
+    filled = fill(value, template, insertion.schema, warnings)
+    guard(filled, len(insertion.keys) + 1, insertion.keys)
+    return filled
 
 
 def _with_items(target: list[Any], items: list[Any]) -> list[Any]:
@@ -92,6 +96,7 @@ def _insert_value(insertion: Insertion, warnings: list[str]) -> tuple[Any, str]:
     if not isinstance(value, dict):
         message = "expected an object to merge into an object"
         raise Refusal("insert.value_not_mergeable_into_object", message, insertion.keys)
+    guard(value, len(insertion.keys), insertion.keys)
     return merge(target, value), f"MERGED object {json_text(value)} into object '{insertion.path}'"
 
 

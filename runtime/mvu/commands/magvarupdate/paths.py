@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from interpreter.javascript import UNDEFINED, utf16_char_at, utf16_length
@@ -50,6 +51,7 @@ def _tidy_segment(match: re.Match[str]) -> str:
     return f'["{inner}"]' if _AWKWARD.search(inner) else inner
 
 
+@lru_cache(maxsize=1_024)
 def parts_of(text: str) -> tuple[str, ...]:
     """The keys that lodash reads in a path text."""
     if not text:
@@ -65,9 +67,14 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 def keys_of(text: str, root: Any) -> tuple[str, ...]:
     """The keys of a path text on ``root``: the whole text is one key when the root has it or nothing splits it."""
-    if not _DEEP.search(text) or (isinstance(root, dict) and text in root):
+    if isinstance(root, dict) and text in root:
         return (text,)
-    return parts_of(text)
+    return _split(text)
+
+
+@lru_cache(maxsize=1_024)
+def _split(text: str) -> tuple[str, ...]:
+    return (parts_of(text) if _DEEP.search(text) else ()) or (text,)
 
 
 def pointer_keys(pointer: str) -> tuple[str, ...]:
@@ -169,9 +176,13 @@ def drop(container: Any, key: str) -> Any:
     return items
 
 
-def write(root: Any, keys: Sequence[str], value: Any) -> Any:
+Hint = Callable[[Any, Any, Any], None]
+"""``hint(new, old, key)``: ``new`` is ``old`` but for what stands under ``key`` (the interpreter's memory)."""
+
+
+def write(root: Any, keys: Sequence[str], value: Any, hint: Hint | None = None) -> Any:
     """A root with ``value`` at ``keys``; scalars and gaps on the way become containers, as lodash has it."""
-    if any(key in _UNWRITABLE for key in keys):
+    if not _UNWRITABLE.isdisjoint(keys):
         return root
     trail: list[Any] = []
     for position, key in enumerate(keys):
@@ -180,11 +191,20 @@ def write(root: Any, keys: Sequence[str], value: Any) -> Any:
         trail.append(root)
         root = member(root, key)
     for container, key in zip(reversed(trail), reversed(keys), strict=True):
-        value = put(container, key, value)
+        value = _hinted(container, key, value, hint)
     return value
 
 
-def remove(root: Any, keys: Sequence[str]) -> Any:
+def _hinted(container: Any, key: str, value: Any, hint: Hint | None) -> Any:
+    fresh = put(container, key, value)
+    if hint is not None and len(fresh) == len(container):
+        index = index_of(key) if isinstance(container, list) else None
+        if isinstance(container, dict) or index is not None:
+            hint(fresh, container, key if index is None else index)
+    return fresh
+
+
+def remove(root: Any, keys: Sequence[str], hint: Hint | None = None) -> Any:
     """A root without the member at ``keys``, which must exist."""
     trail: list[Any] = []
     for key in keys:
@@ -192,5 +212,5 @@ def remove(root: Any, keys: Sequence[str]) -> Any:
         root = member(root, key)
     value = drop(trail[-1], keys[-1])
     for container, key in zip(reversed(trail[:-1]), reversed(keys[:-1]), strict=True):
-        value = put(container, key, value)
+        value = _hinted(container, key, value, hint)
     return value

@@ -68,11 +68,12 @@ def equal(left: Any, right: Any) -> bool:
             for key, value in one.items():
                 if key not in other:
                     return False
-                stack.append((value, other[key]))
+                if value is not other[key]:
+                    stack.append((value, other[key]))
         elif isinstance(one, list):
             if not isinstance(other, list) or len(one) != len(other):
                 return False
-            stack.extend(zip(one, other, strict=True))
+            stack.extend(pair for pair in zip(one, other, strict=True) if pair[0] is not pair[1])
         elif not _equal_scalars(one, other):
             return False
     return True
@@ -97,7 +98,8 @@ def _plain_scalar(value: Any) -> bool:
     return value is None or isinstance(value, bool | str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _needs_cleaning(value: Any) -> bool:
+def is_exotic(value: Any) -> bool:
+    """Whether a value holds anything that JSON cannot."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -117,7 +119,7 @@ def as_json(value: Any) -> tuple[Any, bool]:
 
     A value that is JSON already comes back itself. The depth of ``value`` must have been bounded before.
     """
-    if not _needs_cleaning(value):
+    if not is_exotic(value):
         return value, False
     return _cleaned(value), True
 

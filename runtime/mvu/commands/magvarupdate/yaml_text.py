@@ -80,12 +80,12 @@ class _Builder:
             self._close()
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise YamlFault(f"the alias *{event.anchor[:40]} names nothing that stands before it")
+                raise YamlFault(f"the alias *{str(event.anchor)[:40]} names nothing that stands before it")
             self._put(*self.anchors[event.anchor])
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
-            raise YamlFault(f"expected a value without a tag, found {event.tag[:60]}")
+            raise YamlFault(f"expected a value without a tag, found {str(event.tag)[:60]}")
         plain = event.implicit[0] and event.tag is None
         value = plain_value(event.value) if plain else event.value
         if event.anchor:
@@ -129,7 +129,7 @@ class _Builder:
 
     def _key(self, value: Any, members: dict[str, Any]) -> str:
         key = "" if value is None else js_number_text(value) if is_number(value) else value
-        text = key if isinstance(key, str) else json_text(key)
+        text = key if isinstance(key, str) else flow_text(key)
         if text in members and not self.initial:
             raise YamlFault(f"expected each key once, found {text[:40]!r} again")
         return text
@@ -142,12 +142,24 @@ class _Builder:
             frame.merges.append(source)
 
 
+def flow_text(value: Any) -> str:
+    """A collection that stands as a key, as its reader spells it: ``{ user }``, ``[ a, b ]``."""
+    if isinstance(value, dict):
+        members = [key if item is None else f"{key}: {flow_text(item)}" for key, item in value.items()]
+        return f"{{ {', '.join(members)} }}" if members else "{}"
+    if isinstance(value, list):
+        return f"[ {', '.join(map(flow_text, value))} ]" if value else "[]"
+    return value if isinstance(value, str) else json_text(value)
+
+
 def read_yaml(text: str, *, initial: bool = False) -> Any:
     """The value of a YAML text; raises ``YamlFault``.
 
     ``initial`` is the reading of InitVar and patch blocks: only the first document counts, later repeated keys win,
     ``<<`` merges. Without it the text must be one document with each key once.
     """
+    if text.strip() == "...":
+        return None
     quick = _quick(text)
     if quick is not None:
         return quick
