@@ -1,7 +1,7 @@
 """A helper call on ten commands, warm: the sandbox against the same call in an unlimited engine inside the process, and
 against npm ``quickjs-emscripten`` in Node (``QUICKJS_EMSCRIPTEN`` names a folder whose ``node_modules`` has it).
 
-Every engine does the same work: a fresh context, the helper's text, one reply. ``paced`` leaves 20 ms between calls, as
+Every engine does the same work: a fresh context, the helper's text, one reply. ``paced`` leaves 50 ms between calls, as
 replies do; ``busy`` calls without a pause, so that the sandbox also pays for preparing the next context.
 
     python -m bench.sandbox_bench [--json]
@@ -17,16 +17,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import quickjs
 
 from sandbox import HelperCall, ProcessSandbox
+from sandbox.wasm import WasmSandbox, guest_path
 
 HERE = Path(__file__).resolve().parent
-PAUSE_S = 0.02
-PACED, BUSY = 60, 200
+PAUSE_S = 0.05
+PACED, BUSY = 40, 100
 COMMANDS = [
     {"type": "set", "args": [f"hp{n}", str(n)], "full_match": f"_.set('hp{n}', {n})", "reason": "legacy"}
     for n in range(10)
@@ -84,20 +86,26 @@ def helper(body: str) -> str:
     )
 
 
-def measure(call: Callable[[], Any]) -> dict[str, float]:
-    """Milliseconds of one call: the median with pauses, the mean without."""
-    for _ in range(20):
-        call()
-    times: list[float] = []
+def measure(calls: dict[str, Callable[[], Any]]) -> dict[str, dict[str, float]]:
+    """Milliseconds of each call, taken in turns: the median with pauses, the mean without."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        for _ in range(20):
+            call()
     for _ in range(PACED):
-        time.sleep(PAUSE_S)
+        for name, call in calls.items():
+            time.sleep(PAUSE_S)
+            started = time.perf_counter()
+            call()
+            times[name].append((time.perf_counter() - started) * 1e3)
+    found: dict[str, dict[str, float]] = {}
+    for name, call in calls.items():
         started = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - started) * 1e3)
-    started = time.perf_counter()
-    for _ in range(BUSY):
-        call()
-    return {"paced": statistics.median(times), "busy": (time.perf_counter() - started) * 1e3 / BUSY}
+        for _ in range(BUSY):
+            call()
+        busy = (time.perf_counter() - started) * 1e3 / BUSY
+        found[name] = {"paced": statistics.median(times[name]), "busy": busy}
+    return found
 
 
 def in_process(source: str, variables: str, text: str) -> Callable[[], None]:
@@ -142,9 +150,10 @@ def _compact(text: str) -> str:
 
 
 def rows() -> list[dict[str, Any]]:
-    """One row a size and script: milliseconds and multiples."""
+    """One row a size and script: milliseconds of each engine, and the sandbox as a multiple of the others."""
     found: list[dict[str, Any]] = []
     text = "The lamp is lit. " * 40
+    wasm = WasmSandbox() if guest_path() is not None else None
     with ProcessSandbox() as sandbox:
         for size in ("2k", "50k"):
             variables = _compact((HERE / "data" / f"state-{size}.json").read_text(encoding="utf-8"))
@@ -153,19 +162,22 @@ def rows() -> list[dict[str, Any]]:
                 call = HelperCall(f"{size} {name}", source, variables, COMMANDS, text)
                 if len(sandbox.run(call).commands) != 9:
                     raise AssertionError("wrong answer")
-                ours = measure(lambda call=call: sandbox.run(call))  # type: ignore[misc]
-                plain = measure(in_process(source, variables, text))
-                node = in_node(source, variables, text)
-                row: dict[str, Any] = {
-                    "state": size,
-                    "script": name,
-                    "sandbox": ours,
-                    "in_process": plain,
-                    "node": node,
+                engines: dict[str, Callable[[], Any]] = {
+                    "sandbox": partial(sandbox.run, call),
+                    "in-process": in_process(source, variables, text),
                 }
-                row["times_in_process"] = {key: ours[key] / plain[key] for key in ours}
-                row["times_node"] = None if node is None else {key: ours[key] / node[key] for key in ours}
-                found.append(row)
+                if wasm is not None:
+                    engines["wasm"] = partial(wasm.run, call)
+                times = measure(engines)
+                node = in_node(source, variables, text)
+                if node is not None:
+                    times["node"] = node
+                multiples = {
+                    other: {kind: times["sandbox"][kind] / times[other][kind] for kind in ("paced", "busy")}
+                    for other in times
+                    if other != "sandbox"
+                }
+                found.append({"state": size, "script": name, "ms": times, "multiples": multiples})
     return found
 
 
@@ -175,13 +187,11 @@ def main() -> None:
         if "--json" in sys.argv[1:]:
             print(json.dumps(row))
             continue
-        node = row["times_node"]
-        print(
-            f"{row['state']:>4} {row['script']:24} sandbox {row['sandbox']['paced']:6.2f} ms paced, "
-            f"{row['sandbox']['busy']:6.2f} busy; x in-process {row['times_in_process']['paced']:5.2f} paced, "
-            f"{row['times_in_process']['busy']:5.2f} busy; x node "
-            + ("not measured" if node is None else f"{node['paced']:5.2f} paced, {node['busy']:5.2f} busy")
-        )
+        ours = row["ms"]["sandbox"]
+        line = f"{row['state']:>4} {row['script']:24} {ours['paced']:6.2f} ms paced {ours['busy']:6.2f} busy"
+        for other, multiple in row["multiples"].items():
+            line += f"; x {other} {multiple['paced']:5.2f} paced {multiple['busy']:5.2f} busy"
+        print(line)
 
 
 if __name__ == "__main__":

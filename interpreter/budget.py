@@ -24,6 +24,7 @@ class Run:
         "loop_items",
         "parsers",
         "profile",
+        "quick",
         "regexes",
         "restricted",
         "row",
@@ -50,6 +51,7 @@ class Run:
         self.frozen: dict[int, Any] = {}
         self.regexes: dict[int, Any] = {}
         self.unclean = False
+        self.quick: Any = None
         self.parsers: dict[int, Any] = {}
 
     def charge(self, steps: int) -> None:

@@ -45,6 +45,7 @@ ISSUE_PATH = Limit("interpreter.issue.path", 64, "parts", "the path of an author
 ISSUE_MESSAGE = Limit("interpreter.issue.message", 1_024, "UTF-16 units", "the message of an author's issue", CODE)
 ISSUES = Limit("interpreter.issues", 1_000, "issues", "the number of issues of one parse", LIMIT)
 ARITHMETIC = Limit("interpreter.arithmetic", 8_192, "UTF-16 units", "one arithmetic argument", LIMIT)
+MEMORY = Limit("interpreter.memory", 200_000, "containers", "remembered results of one state", LIMIT)
 CACHE = Limit("interpreter.cache", 256, "declarations", "compiled declarations kept in memory", LIMIT)
 
 LIMITS: tuple[Limit, ...] = (
@@ -68,5 +69,6 @@ LIMITS: tuple[Limit, ...] = (
     ISSUE_MESSAGE,
     ISSUES,
     ARITHMETIC,
+    MEMORY,
     CACHE,
 )

@@ -38,7 +38,10 @@ class Answer:
 
 @dataclass(slots=True)
 class Child:
-    """A live child. ``owner`` is ``None`` until it first serves someone, and never changes afterwards."""
+    """A live child. ``owner`` is ``None`` until it first serves someone, and never changes afterwards.
+
+    ``parent`` is the pid of the zygote that forked it, the only process that can wait for it.
+    """
 
     pid: int
     channel: socket.socket
@@ -46,6 +49,7 @@ class Child:
     calls: int = 0
     spent: float = 0.0
     handle: int | None = None
+    parent: int = 0
     idle_since: float = 0.0
     hello: dict[str, Any] | None = None
     _buffer: bytearray = field(default_factory=bytearray)

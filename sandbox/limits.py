@@ -46,7 +46,9 @@ BLOCK_UNITS = Limit(
 INPUT_BYTES = Limit("sandbox.input", 24 * MIB, "bytes", "what one call sends to the child", EXECUTION)
 MESSAGE_UNITS = Limit("sandbox.message", 400, "UTF-16 units", "the length of an error text from a script", EXECUTION)
 CHUNK_UNITS = Limit("sandbox.chunk", 65_536, "UTF-16 units", "one frame of an answer", OUTPUT)
-ADDRESS_BYTES = Limit("sandbox.address_space", 256 * MIB, "bytes", "the address space of a child", EXECUTION)
+ADDRESS_BYTES = Limit(
+    "sandbox.address_space", 192 * MIB, "bytes", "the address space of a child beyond what an idle one has", EXECUTION
+)
 CPU_TOTAL_S = Limit("sandbox.cpu_total", 60, "seconds", "the CPU time of a child's whole life", EXECUTION)
 WORKERS = Limit("sandbox.workers", 16, "processes", "children that live at the same time", EXECUTION)
 SPARES = Limit("sandbox.spares", 1, "processes", "unused children kept ready for a new owner", EXECUTION)

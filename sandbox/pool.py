@@ -49,6 +49,7 @@ class Zygote:
         self._budget = budget
         self._lock = threading.Lock()
         self._greeted = False
+        self._broken = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
         with theirs:
@@ -76,7 +77,7 @@ class Zygote:
 
     def alive(self) -> bool:
         """Whether the process runs."""
-        return self._process.poll() is None
+        return not self._broken and self._process.poll() is None
 
     def ready(self) -> None:
         """Wait until the process has prepared itself; ``Gone`` when it does not."""
@@ -94,13 +95,17 @@ class Zygote:
     def _ask(self, operation: bytes, argument: int, descriptor: int | None) -> tuple[int, int, int]:
         self.ready()
         with self._lock:
-            self._control.settimeout(self._budget.start_ms / _MS)
-            data = REQUEST.pack(operation, argument)
-            if descriptor is None:
-                self._control.sendall(data)
-            else:
-                socket.send_fds(self._control, [data], [descriptor])
-            return self._read()
+            try:
+                self._control.settimeout(self._budget.start_ms / _MS)
+                data = REQUEST.pack(operation, argument)
+                if descriptor is None:
+                    self._control.sendall(data)
+                else:
+                    socket.send_fds(self._control, [data], [descriptor])
+                return self._read()
+            except (OSError, Gone):
+                self._broken = True  # a late answer would be taken for the next request's
+                raise
 
     def _read(self) -> tuple[int, int, int]:
         data = b""
@@ -111,7 +116,7 @@ class Zygote:
             data += part
         letter, pid, status, peak = ANSWER.unpack(data)
         if letter != READY:
-            raise Gone
+            raise Gone  # it knows no such child: it is not the process that we started
         return pid, status, peak
 
     def spawn(self) -> Child:
@@ -123,7 +128,7 @@ class Zygote:
         except (OSError, Gone):
             ours.close()
             raise Gone from None
-        return Child(pid, ours, idle_since=time.monotonic(), handle=_handle(pid))
+        return Child(pid, ours, idle_since=time.monotonic(), handle=_handle(pid), parent=self.pid)
 
     def wait(self, child: Child) -> Exit | None:
         """Release the pid of a child that was ended, and tell how it ended."""
@@ -213,8 +218,11 @@ class Pool:
         """Under the lock: the owner's idle child, else a spare. The rest goes to ``retired``."""
         now = time.monotonic()
         keep: list[Child] = []
+        zygote = self._zygote
+        living = zygote.pid if zygote is not None and zygote.alive() else None
         for child in self._idle:
-            if child.hung_up() or now - child.idle_since > self.budget.idle_s:
+            # The kernel ends the children of a dead zygote, but not at once.
+            if child.parent != living or child.hung_up() or now - child.idle_since > self.budget.idle_s:
                 retired.append(child)
             else:
                 keep.append(child)
@@ -300,8 +308,10 @@ class Pool:
         last: Exit | None = None
         for child in children:
             zygote = self._zygote
-            if child.handle is None and (zygote is None or not zygote.alive()):
-                child.forget()  # its pid may be another process by now, and the kernel ended it with its zygote
+            if zygote is not None and (zygote.pid != child.parent or not zygote.alive()):
+                zygote = None  # the child's own zygote is gone, and the kernel ended the child with it
+            if zygote is None and child.handle is None:
+                child.forget()  # its pid may be another process by now
                 continue
             child.kill()
             last = zygote.wait(child) if zygote is not None else None

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -54,6 +55,7 @@ class ProcessSandbox:
         self._readers_lock = threading.Lock()
         self._hello: dict[str, Any] | None = None
         self._closed = False
+        self._end = weakref.finalize(self, self._pool.close)  # a forgotten sandbox leaves no process behind
 
     # -- the interface ---------------------------------------------------------------------------------------------
 
@@ -113,7 +115,7 @@ class ProcessSandbox:
     def close(self) -> None:
         """End every child; later calls raise ``MVU_COMMAND_HOOK_DISPOSED``."""
         self._closed = True
-        self._pool.close()
+        self._end()
 
     def __enter__(self) -> ProcessSandbox:
         return self

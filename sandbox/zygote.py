@@ -33,9 +33,18 @@ READY = b"R"
 REFUSED = b"X"
 
 
+def _address_space() -> int:
+    """What this process has mapped already: some systems map large tables into every process."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return int(stream.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
 def _limit_resources(budget: Budget) -> None:
     rows = (
-        (resource.RLIMIT_AS, budget.address_bytes),
+        (resource.RLIMIT_AS, _address_space() + budget.address_bytes),
         (resource.RLIMIT_CPU, budget.cpu_total_s),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),

@@ -121,7 +121,7 @@ class Dispatcher:
 
     async def _run(self, endpoint: Endpoint, request: Request) -> Response:
         facts = facts_of(request)
-        caller = self._context.security.admit(endpoint.access, facts, time.time())
+        caller = self._context.security.admit(endpoint.access, facts, time.time(), raw=endpoint.raw)
         body: Any = {}
         if endpoint.method != "GET":
             raw = await read_body(request, endpoint.limit)

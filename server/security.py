@@ -146,8 +146,8 @@ class Security:
 
     # -- the decision ---------------------------------------------------------------------------------------------
 
-    def admit(self, access: Access, facts: Facts, now: float) -> Caller:
-        """Let a request in or raise the reason why not."""
+    def admit(self, access: Access, facts: Facts, now: float, *, raw: bool = False) -> Caller:
+        """Let a request in or raise the reason why not; ``raw`` calls take a file as their body."""
         if access == "open":
             return Caller("open")
         token = facts.bearer
@@ -166,7 +166,7 @@ class Security:
             raise InnkeeperError(
                 code, "expected the host token, or the session cookie of the link that the server printed"
             )
-        self.check_wrapper(facts)
+        self.check_wrapper(facts, raw=raw)
         return Caller("inspector")
 
     def _admit_renderer(self, token: str | None, facts: Facts, now: float) -> Caller:
@@ -184,7 +184,7 @@ class Security:
         self.check_wrapper(facts)
         return Caller("wrapper")
 
-    def check_wrapper(self, facts: Facts) -> None:
+    def check_wrapper(self, facts: Facts, *, raw: bool = False) -> None:
         """The seed's security wrapper (spec/mvu.md §3): peer, Host, fetch site, Origin or request token, media type."""
         if not self._remote and self._loopback and not is_loopback(facts.peer):
             raise InnkeeperError(
@@ -200,7 +200,8 @@ class Security:
         self._check_origin(facts)
         media = facts.headers.get("content-type", "").partition(";")[0].strip().lower()
         has_body = facts.headers.get("content-length", "0") != "0" or "transfer-encoding" in facts.headers
-        if media != "application/json" and (has_body or facts.method != "DELETE"):
+        # A PNG's media type is, like JSON's, one that a page of another origin cannot send without asking first.
+        if media not in (("application/json", "image/png") if raw else ("application/json",)) and (has_body or facts.method != "DELETE"):
             raise InnkeeperError(
                 "TAVERN_API_CONTENT_TYPE_REQUIRED", f"expected Content-Type: application/json, found {media!r:.80}"
             )

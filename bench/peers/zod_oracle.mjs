@@ -6,7 +6,8 @@ import { join } from 'node:path';
 
 const require = createRequire(join(process.cwd(), 'peer.js'));
 const z = require('zod');
-const _ = require('lodash');
+let _;
+try { _ = require('lodash'); } catch { _ = undefined; }
 
 const encode = value => {
   if (value === undefined) return { $js: 'undefined' };

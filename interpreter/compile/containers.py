@@ -112,6 +112,8 @@ def _array(compiler: ExactCompiler, node: n.ArrayNode) -> Parse:
             inner(part, run)
             if part.issues:
                 payload.issues.extend(prefix(part.issues, index))
+            if part.value is UNDEFINED:
+                run.unclean = True
             made.append(part.value)
 
     return parse
@@ -161,6 +163,8 @@ def _tuple(compiler: ExactCompiler, node: n.TupleNode) -> Parse:
         _tuple_results(payload, made, parts, len(source), out_start, outs)
         if len(made) == len(items):
             made.extend(tail)
+        if any(item is UNDEFINED for item in made):
+            run.unclean = True
 
     return parse
 

@@ -27,9 +27,13 @@ _DEEP = 150
 
 
 class ExactCompiler:
-    """Compiles each node once; recursive schemas meet themselves through a cell."""
+    """Compiles each node once; recursive schemas meet themselves through a cell.
 
-    def __init__(self) -> None:
+    With ``attempts``, containers are tried by the generated parser first (see :func:`attempting`).
+    """
+
+    def __init__(self, *, attempts: bool = False) -> None:
+        self.attempts = attempts
         self.done: dict[int, Parse] = {}
         self.kept: list[n.Node] = []
 
@@ -46,6 +50,8 @@ class ExactCompiler:
 
         maker = SCALARS.get(type(node)) or CONTAINERS.get(type(node)) or WRAPPERS[type(node)]
         parse = with_checks(self, node, maker(self, node))
+        if self.attempts and holds_containers(node):
+            parse = attempting(node, parse)
         self.done[id(node)] = parse
         return parse
 
@@ -66,6 +72,38 @@ class ExactCompiler:
         self.done[id(node)] = checked
         cell.append(self.compile(node.resolve()))
         return checked
+
+
+def holds_containers(node: n.Node) -> bool:
+    """Whether a node can answer an object or array of its own making."""
+    if isinstance(node, n.ObjectNode | n.RecordNode | n.ArrayNode):
+        return True
+    if isinstance(node, n.WrapperNode):
+        return holds_containers(node.inner)
+    if isinstance(node, n.PipeNode):
+        return holds_containers(node.left) or holds_containers(node.right)
+    return False
+
+
+def attempting(node: n.Node, parse: Parse) -> Parse:
+    """Let the generated parser do a container that is right, so that only the way to what is wrong is slow.
+
+    ``run.quick`` gives the generated parser of a node, once there is one; it charges the same steps.
+    """
+
+    def attempt(payload: Payload, run: Run) -> None:
+        quick = run.quick
+        if quick is None or type(payload.value) not in (dict, list):
+            parse(payload, run)
+            return
+        steps, unclean = run.steps, run.unclean
+        try:
+            payload.value = quick.parser(node)(payload.value, run, None)
+        except quick.failures:
+            run.steps, run.unclean = steps, unclean
+            parse(payload, run)
+
+    return attempt
 
 
 def with_checks(compiler: ExactCompiler, node: n.Node, parse: Parse) -> Parse:

@@ -19,8 +19,8 @@ from interpreter.evaluate.scope import FIRST_SLOT, UNSET, Frame, Scope
 from interpreter.evaluate.values import Chain, ErrorValue, Getter, MapValue, SetValue, Thrown
 from interpreter.javascript import UNDEFINED
 from interpreter.regex import RegExp
-from interpreter.syntax.program import Program
-from interpreter.syntax.source import Tree, position, refuse
+from interpreter.syntax.program import FUNCTIONS, Program, pattern_names
+from interpreter.syntax.source import Tree, position, refuse, walk
 
 assert PARSERS is not None  # importing the methods fills the method tables
 
@@ -37,6 +37,7 @@ class Declaration:
     steps: int
     frozen: dict[int, Any] = field(default_factory=dict)
     any_mutation: bool = False
+    names: frozenset[str] = frozenset()
 
 
 class _Builder:
@@ -86,6 +87,7 @@ class _Builder:
             self._execute(lambda inner: check_graph(value, run, self.profile), values, root_tree)
         frozen = {} if self.version < 3 and self.profile == "never" else reachable([values, value, applied])
         declaration = Declaration(program, self.version, self.profile, value, applied, run.steps, frozen)
+        declaration.names = frozenset(name for tree in statements for name in declared_names(tree))
         _settle_mutation(declaration, self.compiler)
         return declaration
 
@@ -224,6 +226,19 @@ def _settle_mutation(declaration: Declaration, compiler: Compiler) -> None:
     if declaration.any_mutation:
         for code in compiler.functions:
             code.mutates = code.mutates or code.calls_out
+
+
+def declared_names(tree: Tree) -> set[str]:
+    """Every name that a statement declares, at any depth (also parameters)."""
+    found: set[str] = set()
+    for node in walk(tree):
+        if node.type == "VariableDeclarator":
+            found.update(pattern_names(node.id))
+        elif node.type in FUNCTIONS:
+            found.update(name for parameter in node.params for name in pattern_names(parameter))
+            if getattr(node, "id", None) is not None:
+                found.add(node.id.name)
+    return found
 
 
 def build(program: Program, version: int, profile: str) -> Declaration:

@@ -12,10 +12,20 @@ from interpreter import limits
 from interpreter.budget import Run
 from interpreter.compile.author import clean_json
 from interpreter.compile.exact import ExactCompiler, Parse
+from interpreter.compile.fast import Fail, FastCompiler, FastParse
 from interpreter.compile.payload import Payload
 from interpreter.declare import nodes as n
 from interpreter.declare.build import Declaration, build
-from interpreter.errors import BudgetExceeded, DeclarationError, EvaluationError, Fault, InterpreterError
+from interpreter.declare.constructors import zod_namespace
+from interpreter.errors import (
+    BudgetExceeded,
+    DeclarationError,
+    EvaluationError,
+    Fault,
+    InterpreterError,
+    RegexTimeout,
+)
+from interpreter.evaluate.builtins.globals import globals_for
 from interpreter.evaluate.operators import describe
 from interpreter.evaluate.values import ErrorValue, Thrown
 from interpreter.parse import hooks as _hooks  # parse() and safeParse() inside author functions
@@ -52,7 +62,10 @@ class CompiledSchema:
         self.registered = declaration.program.registered
         self.skipped: tuple[dict[str, Any], ...] = tuple(declaration.program.skipped)
         self.steps = declaration.steps
-        compiler = ExactCompiler()
+        self._parses = 0
+        self._fast: FastParse | None = None
+        self._generator: FastCompiler | None = None
+        compiler = ExactCompiler(attempts=True)
         self._applied: Parse = compiler.compile(declaration.applied)
         same = declaration.written is declaration.applied
         self._written: Parse = self._applied if same else compiler.compile(declaration.written)
@@ -86,8 +99,12 @@ class CompiledSchema:
         ``written`` applies the schema as written, without the rebuild of the root; ``raw`` keeps JavaScript values
         (undefined, NaN) in the output instead of making it JSON.
         """
-        run = Run(self.profile, limits.PARSE_STEPS, clock, version=self.version)
-        run.frozen = dict(self._declaration.frozen) if self.version < 3 else self._declaration.frozen
+        if not written and not raw:
+            found = self._quick(value, clock, memory)
+            if found is not None:
+                return found
+        run = self._run(clock)
+        run.quick = None if written or raw else self._generator
         payload = Payload(value)
         try:
             (self._written if written else self._applied)(payload, run)
@@ -101,6 +118,45 @@ class CompiledSchema:
             raise BudgetExceeded(
                 limits.STACK_WEIGHT.name, limits.STACK_WEIGHT.default, limits.STACK_WEIGHT.unit
             ) from None
+
+    def _run(self, clock: int | None) -> Run:
+        run = Run(self.profile, limits.PARSE_STEPS, clock, version=self.version)
+        run.frozen = dict(self._declaration.frozen) if self.version < 3 else self._declaration.frozen
+        return run
+
+    def _quick(self, value: Any, clock: int | None, memory: Memory | None) -> ParseResult | None:
+        """The outcome by the generated parser; None where only the exact one can tell.
+
+        Generating costs milliseconds, so the first parse without a memory goes without.
+        """
+        fast = self._fast
+        if fast is None:
+            self._parses += 1
+            if memory is None and self._parses < 2:
+                return None
+            fast = self._generate()
+        if memory is not None:
+            memory.attach(self._generator)
+        run = self._run(clock)
+        try:
+            output = fast(value, run, memory)
+            if run.steps > run.limit:
+                return None
+            return ParseResult(True, self._output(run, output), (), run.steps)
+        except RegexTimeout:
+            raise
+        except (Fail, Thrown, InterpreterError, RecursionError):
+            return None
+
+    def _generate(self) -> FastParse:
+        with _LOCK:
+            if self._fast is None:
+                names = globals_for(self.version, zod_namespace(self.version))
+                own = set(self._declaration.names)
+                free = {name: value for name, value in names.items() if name not in own}
+                self._generator = FastCompiler(ExactCompiler(), free.get)
+                self._fast = self._generator.build(self._declaration.applied)
+            return self._fast
 
     def _output(self, run: Run, value: Any) -> Any:
         return clean_json(value) if run.unclean or not isinstance(value, (dict, list)) else value

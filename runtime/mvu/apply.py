@@ -8,8 +8,8 @@ the batch and nothing of it is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from interpreter import errors as interpreter_errors
 from runtime.mvu import envelope
@@ -19,7 +19,7 @@ from runtime.mvu.errors import DIAGNOSTIC_CODES, Refused, fatal, refuse_schema
 from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
 from runtime.mvu.steps import Edit, Hint, no_hint
-from runtime.mvu.weigh import Weight, change, weigh
+from runtime.mvu.weigh import NOTHING, Weight, change, weigh
 from runtime.values.patch import Change, diff
 from runtime.values.rows import InnkeeperError
 
@@ -51,15 +51,23 @@ class SchemaLike(Protocol):
     def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What became of one command: ``applied``, or ``refused`` with a code and details."""
+class Receipt(NamedTuple):
+    """What became of one command: ``applied``, or ``refused`` with a code and the error that says why."""
 
     command: Command
     status: str
     code: str | None = None
-    message: str = ""
-    details: dict[str, Any] = field(default_factory=dict)
+    error: InnkeeperError | None = None
+
+    @property
+    def message(self) -> str:
+        """What was expected, what was found, where."""
+        return "" if self.error is None else self.error.message
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {} if self.error is None else self.error.details
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; ``normalised`` reads as the very same command."""
@@ -152,6 +160,9 @@ class _Batch:
 
     def run(self, command: Command) -> None:
         """Apply one command or raise ``Refused`` or a fatal error; the state moves only on success."""
+        if self.schema is None:
+            self._accept(self.native.apply(self.root, self.meta, command, no_hint))
+            return
         refusal: Refused | None = None
         for edit in self._candidates(command):
             try:
@@ -168,7 +179,7 @@ class _Batch:
         raise refusal
 
     def _candidates(self, command: Command) -> Iterator[Edit]:
-        if self.version is None or self.version == 1:
+        if self.version == 1:
             yield self.native.apply(self.root, self.meta, command, self.hint)
         else:
             yield from self.creating.candidates(self.root, self.meta, command, self.hint)
@@ -178,15 +189,18 @@ class _Batch:
             self.memory.reject()
 
     def _accept(self, edit: Edit) -> None:
-        root, weight = edit.root, Weight(self.weight.nodes + edit.weight.nodes, self.weight.charge + edit.weight.charge)
+        root, meta, gained = edit
         if self.schema is not None:
-            root = check_with(self.schema, edit.root, self.clock, self.memory)
-            if root is not edit.root:
-                more = change(edit.root, root)
-                weight = Weight(weight.nodes + more.nodes, weight.charge + more.charge)
-        if envelope.exceeds(weight, self.rest):
-            weight = self._exactly(root)
-        self.root, self.meta, self.weight = root, edit.meta, weight
+            candidate, root = root, check_with(self.schema, root, self.clock, self.memory)
+            if root is not candidate:
+                more = change(candidate, root)
+                gained = Weight(gained.nodes + more.nodes, gained.charge + more.charge)
+        if gained is not NOTHING:
+            weight = Weight(self.weight.nodes + gained.nodes, self.weight.charge + gained.charge)
+            if envelope.exceeds(weight, self.rest):
+                weight = self._exactly(root)
+            self.weight = weight
+        self.root, self.meta = root, meta
 
     def _exactly(self, root: Any) -> Weight:
         """The totals seem too large: measure instead of bounding, and refuse what is too large indeed."""
@@ -226,7 +240,7 @@ def apply_commands(
         except InnkeeperError as error:
             if memory is not None:
                 memory.reject()
-            receipts.append(Receipt(command, "refused", error.code, error.message, error.details))
+            receipts.append(Receipt(command, "refused", error.code, error))
             if error.code not in DIAGNOSTIC_CODES:
                 error.details.setdefault("command", position)
                 raise ApplyError(error, _none_kept(receipts)) from error
@@ -249,10 +263,9 @@ def apply_commands(
 def _none_kept(receipts: list[Receipt]) -> tuple[Receipt, ...]:
     """Receipts of a batch that failed: what was applied before the error is taken back, and says so."""
     last = receipts[-1]
+    dropped = InnkeeperError(last.code or "", "nothing of the batch is kept: a later command is fatal")
     return tuple(
-        Receipt(receipt.command, "refused", last.code, "nothing of the batch is kept: a later command is fatal")
-        if receipt.status == "applied"
-        else receipt
+        Receipt(receipt.command, "refused", last.code, dropped) if receipt.status == "applied" else receipt
         for receipt in receipts
     )
 

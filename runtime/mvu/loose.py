@@ -19,12 +19,12 @@ from runtime.mvu.commands.magvarupdate import paths
 from runtime.mvu.commands.magvarupdate.commands import instruction_of
 from runtime.mvu.commands.magvarupdate.companion import Companion
 from runtime.mvu.commands.magvarupdate.engine import Engine, Outcome
+from runtime.mvu.commands.magvarupdate.lazy import fold, unfold
 from runtime.mvu.commands.magvarupdate.refusal import Refusal
-from runtime.mvu.commands.magvarupdate.schema import Deriver
 from runtime.mvu.commands.magvarupdate.values import as_json, is_container
 from runtime.mvu.commands.model import Command
 from runtime.mvu.errors import Refused, fatal
-from runtime.mvu.metadata import IMPLICIT
+from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.values.bounds import quick_size
 from runtime.values.limits import DEFAULT
 from runtime.values.patch import diff
@@ -34,6 +34,7 @@ from runtime.values.rows import InnkeeperError
 _MISSING = ("add.path_missing", "delete.no_match", "delete.path_missing", "move.path_missing", "set.path_missing")
 _OWN_CODES = ("MVU_LIMIT", "MVU_PATH", "MVU_JSON")
 _SUGGESTIONS = 200
+_SUGGESTED = 20
 _LOSSY = "JSON cannot hold the value (a number that is none, or undefined): it is stored as null or left out"
 _UNCHANGED = "nothing changed: the declaration gives the same data"
 
@@ -80,35 +81,15 @@ def _nearest(root: Any, keys: tuple[str, ...]) -> str:
     return pointer_text(keys)
 
 
-def _refused(command: Command, refusal: Refusal, root: Any) -> Receipt:
+def _refused(command: Command, refusal: Refusal, root: Any, earlier: int) -> Receipt:
+    """The receipt of a refused command; only the first of many get the search for the nearest path."""
     code = _code(refusal)
     details: dict[str, Any] = {"reason": refusal.code, "path": pointer_text(refusal.keys), **refusal.details}
     message = refusal.message
-    if code == "MVU_PATH_MISSING" and refusal.keys:
+    if code == "MVU_PATH_MISSING" and refusal.keys and earlier < _SUGGESTED:
         details["nearest"] = _nearest(root, refusal.keys)
         message = f"{message}; the nearest existing path is '{details['nearest']}'"
     return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
-
-
-def explicit(data: Any, node: Any) -> Any:
-    """A sparse metadata node as the upstream's memory of it: what it says, with the kind of its value."""
-    if not isinstance(node, dict):
-        return None
-    known = {key: value for key, value in node.items() if key not in ("properties", "elementType", IMPLICIT)}
-    if isinstance(data, dict):
-        properties = node.get("properties") or {}
-        children = {key: explicit(data[key], properties[key]) for key in properties if key in data}
-        return {**known, "type": "object", "properties": children}
-    if isinstance(data, list):
-        element = explicit(data[0], node.get("elementType")) if data else None
-        return {**known, "type": "array", **({} if element is None else {"elementType": element})}
-    return known
-
-
-def _full_schema(data: Any, schema: Any) -> Any:
-    if isinstance(schema, dict) and schema.get(IMPLICIT) is True:
-        return Deriver().root(data, explicit(data, schema))
-    return schema
 
 
 def apply_loose(
@@ -130,20 +111,23 @@ def apply_loose(
 
 
 def _plain(variables: envelope.Variables, commands: list[Command]) -> Applied:
-    before = variables["stat_data"]
-    full = _full_schema(before, variables["schema"])
-    engine = Engine(before, full, schema_fits=isinstance(full, dict))
+    before, sparse = variables["stat_data"], variables["schema"]
+    if sparse.get(IMPLICIT) is not True:
+        before, sparse = derive_root(before, sparse)
+    engine = Engine(before, unfold(before, sparse), schema_fits=True)
     outcome = engine.run([instruction_of(command) for command in commands])
-    receipts = [
-        _refused(command, done.refusal, before)
-        if done.refusal
-        else Receipt(command, "applied", message=_LOSSY if done.lossy else "")
-        for command, done in zip(commands, outcome.done, strict=True)
-    ]
+    receipts: list[Receipt] = []
+    refused = 0
+    for command, done in zip(commands, outcome.done, strict=True):
+        if done.refusal:
+            receipts.append(_refused(command, done.refusal, before, refused))
+            refused += 1
+        else:
+            receipts.append(Receipt(command, "applied", message=_LOSSY if done.lossy else ""))
     data = before
     if outcome.modified:
         data = as_json(outcome.stat_data)[0] if engine.exotic else outcome.stat_data
-    stored = outcome.schema if outcome.modified else variables["schema"]
+    stored = {**fold(outcome.schema), IMPLICIT: True} if outcome.modified else sparse
     return _finished(variables, receipts, data, stored, outcome)
 
 
@@ -192,7 +176,7 @@ def _declared(
             changed = companion.run(instruction_of(command))
         except Refusal as refusal:
             companion.drop()
-            receipts.append(_refused(command, refusal, companion.state))
+            receipts.append(_refused(command, refusal, companion.state, sum(1 for item in receipts if item.code)))
         except InnkeeperError as error:
             companion.drop()
             error.details.setdefault("command", position)

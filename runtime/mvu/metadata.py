@@ -40,7 +40,7 @@ class Zone(NamedTuple):
         """The zone of what stands under ``part`` of ``container``."""
         if self.free or isinstance(container, list):
             return FREE
-        node = _property(self.node, part)
+        node = property_of(self.node, part)
         if node is None:
             return CLOSED if not self.recursive else RECURSIVE
         recursive = self.recursive or node.get("recursiveExtensible") is True
@@ -48,7 +48,7 @@ class Zone(NamedTuple):
 
     def required(self, part: str) -> bool:
         """Whether the key ``part`` of this object may not go."""
-        node = _property(self.node, part)
+        node = property_of(self.node, part)
         if node is not None and isinstance(node.get("required"), bool):
             return bool(node["required"])
         return not self.extensible
@@ -59,7 +59,8 @@ CLOSED = Zone(None, False, False, False)
 RECURSIVE = Zone(None, True, True, False)
 
 
-def _property(node: Node | None, key: str) -> Node | None:
+def property_of(node: Node | None, key: str) -> Node | None:
+    """The node of an object's key, or None when nothing is said."""
     if node is None:
         return None
     properties = node.get("properties")
@@ -148,7 +149,7 @@ def _derive_object(
     for key, child in value.items():
         if key == META and meta is not None:
             continue
-        old_child = _property(old, key)
+        old_child = property_of(old, key)
         clean[key], node = derive(child, old_child, known.get(key, MISSING), zone)
         if old_child is not None and isinstance(old_child.get("required"), bool):
             needed = bool(old_child["required"])
@@ -214,8 +215,8 @@ def replace_node(schema: Node, path: tuple[str, ...], node: Node | None) -> Node
         return fresh
     trail: list[Node] = [schema]
     for part in path[:-1]:
-        trail.append(_property(trail[-1], part) or {})
-    old = _property(trail[-1], path[-1])
+        trail.append(property_of(trail[-1], part) or {})
+    old = property_of(trail[-1], path[-1])
     if old is node or (old is None and node is None):
         return schema
     for depth in range(len(path) - 1, -1, -1):
@@ -239,6 +240,8 @@ def replace_node(schema: Node, path: tuple[str, ...], node: Node | None) -> Node
 
 def validate_change(old_value: Any, value: Any, zone: Zone, path: tuple[str, ...]) -> None:
     """Refuse (``MVU_SCHEMA``) a value that may not take the place of ``old_value``; ``zone`` is that place's zone."""
+    if type(value) is type(old_value) and not isinstance(value, dict):
+        return
     stack = [(old_value, value, zone, path)]
     while stack:
         old, new, here, where = stack.pop()

@@ -57,21 +57,39 @@ class NativeRules:
     def _descend(self, root: Any, meta: Node, path: tuple[str, ...]) -> tuple[list[Any], Zone, Any]:
         """The containers along ``path``, the zone of what stands there, and that value; the path must exist."""
         parents: list[Any] = []
-        zone = self._zone(meta)
+        node: Node | None
+        node, extensible, recursive, free = self._zone(meta)
         here = root
         for depth, part in enumerate(path):
-            found = child(here, part)
+            parents.append(here)
+            if type(here) is dict:
+                found = here.get(part, MISSING)
+            else:
+                found = child(here, part)
+                free = True  # inside arrays everything is free
             if found is MISSING:
                 raise missing(root, path, depth)
-            parents.append(here)
-            if not zone.free:
-                zone = zone.child(here, part)
             here = found
-        return parents, zone, here
+            if node is not None and not free:
+                node = metadata.property_of(node, part)
+                if node is not None:
+                    recursive = recursive or node.get("recursiveExtensible") is True
+                    extensible = recursive or node.get("extensible") is True
+                    continue
+            extensible = recursive
+        if free:
+            return parents, FREE, here
+        return parents, Zone(node, extensible, recursive, False), here
 
-    def _place(self, root: Any, meta: Node, path: tuple[str, ...], old: Any, value: Any, hint: Hint) -> Edit:
-        """``value`` in the place of ``old`` at ``path``: validated against the metadata, cleaned, derived."""
+    def _place(self, root: Any, meta: Node, path: tuple[str, ...], value: Any, hint: Hint) -> Edit:
+        """``value`` in the place of what stands at ``path``: validated against the metadata, cleaned, derived."""
         parents, zone, here = self._descend(root, meta, path)
+        return self._put(root, meta, path, parents, zone, here, value, hint)
+
+    def _put(
+        self, root: Any, meta: Node, path: tuple[str, ...], parents: list[Any], zone: Zone, here: Any, value: Any,
+        hint: Hint,
+    ) -> Edit:  # fmt: skip
         new_meta = meta
         if not zone.free:
             metadata.validate_change(here, value, zone, path)
@@ -98,8 +116,8 @@ class NativeRules:
     def _is_pair(self, value: Any, meta: Node) -> bool:
         """Whether ``value`` is ``[value, "description"]`` and the state lets commands act on its first element."""
         return (
-            not self.free
-            and isinstance(value, list)
+            type(value) is list
+            and not self.free
             and len(value) == 2
             and isinstance(value[1], str)
             and not isinstance(value[0], list)
@@ -108,14 +126,14 @@ class NativeRules:
 
     def _set(self, root: Any, meta: Node, command: Command, hint: Hint) -> Edit:
         path, value = command.path, command.value
-        _, _, old = self._descend(root, meta, path)
+        parents, zone, old = self._descend(root, meta, path)
         if not path and not isinstance(value, dict):
             raise refuse_schema(
                 f"expected an object as the whole data, found {metadata.type_name(value)}", path="", expected="object"
             )
         if path and self._is_pair(old, meta):
-            path, old = (*path, "0"), old[0]
-        if isinstance(value, str) and isinstance(old, int | float) and not isinstance(old, bool):
+            parents, zone, path, old = [*parents, old], FREE, (*path, "0"), old[0]
+        if type(value) is str and isinstance(old, int | float) and not isinstance(old, bool):
             number = to_number(value)
             if not math.isfinite(number):
                 raise fatal(
@@ -124,7 +142,7 @@ class NativeRules:
                     {"path": pointer_text(path)},
                 )
             value = normal_number(number)
-        return self._place(root, meta, path, old, value, hint)
+        return self._put(root, meta, path, parents, zone, old, value, hint)
 
     def _add(self, root: Any, meta: Node, command: Command, hint: Hint) -> Edit:
         path = command.path
@@ -153,7 +171,7 @@ class NativeRules:
         name = str(key) if isinstance(key, str) else _number_key(key)
         old = target.get(name, MISSING)
         if old is not MISSING:
-            return self._place(root, meta, (*path, name), old, value, hint)
+            return self._place(root, meta, (*path, name), value, hint)
         if not zone.extensible:
             raise _closed(path, name)
         return self._add_key(root, meta, path, parents, target, zone, name, value, hint)
@@ -172,7 +190,7 @@ class NativeRules:
         parents, zone, target = self._descend(root, meta, path)
         items = [*target[:index], value, *target[index:]]
         if not zone.free and metadata.has_metadata(items):
-            return self._place(root, meta, path, target, items, hint)
+            return self._place(root, meta, path, items, hint)
         return Edit(rebuild(parents, path, items, hint), meta, gain(value, None, len(path) + 2))
 
     def _insert_all(
@@ -189,7 +207,7 @@ class NativeRules:
                 expected="object",
                 found=metadata.type_name(value),
             )
-        return self._place(root, meta, path, target, merged(target, value), hint)
+        return self._place(root, meta, path, merged(target, value), hint)
 
     def _delete(self, root: Any, meta: Node, path: tuple[str, ...], target: Any, hint: Hint) -> Edit:
         if target is not MISSING:

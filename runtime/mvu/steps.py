@@ -12,7 +12,7 @@ from interpreter.javascript import js_key_order, round12
 from runtime.mvu.errors import Refused, fatal, refuse_missing, refuse_schema
 from runtime.mvu.limits import MERGE_DEPTH
 from runtime.mvu.metadata import Node
-from runtime.mvu.weigh import Weight, entry, weigh
+from runtime.mvu.weigh import NOTHING, Weight, entry, weigh
 from runtime.values.copying import child, index_of, with_child
 from runtime.values.equal import json_equal
 from runtime.values.numbers import normal_number
@@ -21,7 +21,10 @@ from runtime.values.paths import pointer_text
 Hint = Callable[[Any, Any, Any], None]
 """``hint(new, old, key)``: ``new`` is ``old`` but for what stands under ``key`` (the interpreter's memory)."""
 
-_SUGGESTIONS = 200
+_SUGGESTIONS = 200  # keys that are compared at most
+_SHOWN = 64
+_LIKENESS = 0.5
+_EXACT = 10**12
 
 
 class Edit(NamedTuple):
@@ -40,14 +43,22 @@ def rebuild(parents: list[Any], path: tuple[str, ...], value: Any, hint: Hint) -
     """The new root with ``value`` at ``path``; ``parents`` are the containers that hold each part."""
     for depth in range(len(path) - 1, -1, -1):
         container, part = parents[depth], path[depth]
-        fresh = with_child(container, part, value)
-        hint(fresh, container, part if isinstance(container, dict) else int(part))
+        if type(container) is dict:
+            fresh: Any = container.copy()
+            fresh[part] = value
+            if hint is not no_hint:
+                hint(fresh, container, part)
+        else:
+            fresh = with_child(container, part, value)
+            hint(fresh, container, int(part))
         value = fresh
     return value
 
 
 def swap(old: Any, new: Any, level: int) -> Weight:
     """The weight of ``new`` in the place of ``old``; ``level`` is where it stands."""
+    if type(new) is int and type(old) is int and -_EXACT < new < _EXACT:
+        return NOTHING
     more, less = weigh(new, level), weigh(old)
     return Weight(more.nodes - less.nodes, more.charge - less.charge)
 
@@ -69,29 +80,61 @@ def plus(one: Weight, other: Weight) -> Weight:
     return Weight(one.nodes + other.nodes, one.charge + other.charge)
 
 
+class Missing(Refused):
+    """Nothing stands at a path; the nearest path that exists is looked for only when somebody reads the refusal."""
+
+    def __init__(self, root: Any, path: tuple[str, ...], depth: int) -> None:
+        super().__init__("MVU_PATH_MISSING", "")
+        self._root, self._path, self._depth = root, path, depth
+        self._said: tuple[str, dict[str, Any]] | None = None
+
+    def _say(self) -> tuple[str, dict[str, Any]]:
+        if self._said is None:
+            here = self._root
+            for part in self._path[: self._depth]:
+                here = child(here, part)
+            near = pointer_text(self._path[: self._depth])
+            wanted = pointer_text(self._path[: self._depth + 1])
+            if isinstance(here, dict):
+                close = difflib.get_close_matches(
+                    self._path[self._depth][:_SHOWN], islice(here, _SUGGESTIONS), n=1, cutoff=_LIKENESS
+                )
+                if close:
+                    near = pointer_text((*self._path[: self._depth], close[0]))
+            self._said = (
+                f"nothing stands at '{wanted}'; the nearest existing path is '{near}'",
+                {"path": wanted, "expected": "an existing path", "found": "nothing", "nearest": near},
+            )
+        return self._said
+
+    @property
+    def message(self) -> str:
+        """What was looked for, and the nearest existing path."""
+        return self._say()[0]
+
+    @message.setter
+    def message(self, value: str) -> None:
+        pass  # the base class sets it; here it is made when it is read
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Path, nearest path, what was expected and found."""
+        return self._say()[1]
+
+    @details.setter
+    def details(self, value: dict[str, Any]) -> None:
+        pass
+
+
 def missing(root: Any, path: tuple[str, ...], depth: int) -> Refused:
-    """Nothing stands at ``path[:depth + 1]``: say so with the nearest path that exists."""
-    here = root
-    for part in path[:depth]:
-        here = child(here, part)
-    existing = pointer_text(path[:depth])
-    wanted = pointer_text(path[: depth + 1])
-    near = existing
-    if isinstance(here, dict):
-        close = difflib.get_close_matches(path[depth][:64], islice(here, _SUGGESTIONS), n=1, cutoff=0.5)
-        if close:
-            near = pointer_text((*path[:depth], close[0]))
-    return refuse_missing(
-        f"nothing stands at '{wanted}'; the nearest existing path is '{near}'",
-        path=wanted,
-        expected="an existing path",
-        found="nothing",
-        nearest=near,
-    )
+    """The refusal of a path at whose part ``depth`` nothing stands."""
+    return Missing(root, path, depth)
 
 
 def sum_of(old: Any, delta: Any, path: tuple[str, ...]) -> int | float:
     """The rounded sum of ``add``; both must be numbers (``MVU_UNSUPPORTED``)."""
+    if type(old) is int and type(delta) is int and -_EXACT < old + delta < _EXACT:
+        return old + delta
     for name, value in (("the value", old), ("the delta", delta)):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise fatal(
@@ -102,7 +145,14 @@ def sum_of(old: Any, delta: Any, path: tuple[str, ...]) -> int | float:
     total = float(old) + float(delta)
     if not math.isfinite(total):
         raise fatal("MVU_JSON", f"expected a finite sum at '{pointer_text(path)}', found {total}")
-    return normal_number(round12(total))
+    return rounded12(total)
+
+
+def rounded12(number: float) -> int | float:
+    """``number`` to 12 significant digits; only a tie needs the exact arithmetic of ``round12``."""
+    if f"{number:.14e}".partition("e")[0][-3:] != "500":
+        return normal_number(float(f"{number:.12g}"))
+    return normal_number(round12(number))
 
 
 def insert_index(items: list[Any], key: Any) -> int:

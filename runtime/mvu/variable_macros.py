@@ -18,7 +18,7 @@ Scope = Literal["message", "chat", "character", "preset", "global"]
 SCOPES: tuple[Scope, ...] = ("message", "chat", "character", "preset", "global")
 """The scopes that a macro can name."""
 
-_MACRO = re.compile(r"\{\{(get|format)_(message|chat|character|preset|global)_variable::([^\n]*?)\}\}")
+_MACRO = re.compile(r"\{\{(get|format)_(message|chat|character|preset|global)_variable::((?:(?!\{\{|\}\})[^\n])*)\}\}")
 
 
 def without_hidden(value: Any) -> Any:

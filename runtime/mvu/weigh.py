@@ -20,6 +20,8 @@ class Weight(NamedTuple):
 
 
 NOTHING = Weight(0, 0)
+_A_NUMBER = Weight(1, _NUMBER)
+_A_WORD = Weight(1, _WORD)
 
 
 def weigh(value: Any, level: int = 0) -> Weight:
@@ -27,13 +29,13 @@ def weigh(value: Any, level: int = 0) -> Weight:
     kind = type(value)
     if kind is int:
         if -(2**53) <= value <= 2**53:
-            return Weight(1, _NUMBER)
+            return _A_NUMBER
     elif kind is str:
-        charge = text_charge(value)
+        charge = 2 + len(value) if value.isalnum() and value.isascii() else text_charge(value)
         if charge <= DEFAULT.charge:
             return Weight(1, charge)
     elif value is None or kind is bool:
-        return Weight(1, _WORD)
+        return _A_WORD
     size = measure(value, depth=level)
     return Weight(size.nodes, size.charge)
 

@@ -7,6 +7,8 @@ beside them as a document of its own, so that an exported session carries its ru
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +22,7 @@ from runtime.sessions.operations import check_operation_id, once
 from runtime.sessions.sources import Cut
 from runtime.values.rows import InnkeeperError
 from runtime.world.kernel import Event
+from runtime.world.limits import CACHED_SESSIONS
 from runtime.world.pointers import State
 from runtime.world.store import PackRecord, WorldRecord
 
@@ -40,6 +43,34 @@ class HostPorts:
     create: Callable[[Transaction, str | None], Row]
     append: Callable[[Transaction, Row, list[tuple[str, dict[str, Any]]]], object]
     branch: Callable[[Transaction, Row, Cut, str], Row]
+
+
+class EventCache:
+    """The world's events of recently used sessions, so that a long log is not read for every act.
+
+    A log is only appended to, so a beginning that was committed stays true; what a transaction read itself is
+    remembered once it is durable.
+    """
+
+    def __init__(self, most: int = CACHED_SESSIONS.default) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._items: OrderedDict[str, tuple[int, tuple[Event, ...]]] = OrderedDict()
+
+    def get(self, session_id: str) -> tuple[int, tuple[Event, ...]]:
+        """``(next number to read, events before it)``."""
+        with self._lock:
+            return self._items.get(session_id, (0, ()))
+
+    def put(self, session_id: str, upto: int, events: tuple[Event, ...]) -> None:
+        """Remember a committed beginning; a longer one stays."""
+        with self._lock:
+            known = self._items.get(session_id)
+            if known is None or known[0] <= upto:
+                self._items[session_id] = (upto, events)
+            self._items.move_to_end(session_id)
+            while len(self._items) > self._most:
+                self._items.popitem(last=False)
 
 
 def binding_of(tx: Transaction, session_id: str) -> Row | None:
@@ -113,9 +144,10 @@ def retry_cut(tx: Transaction, session: Row, seq: int) -> RetryCut:
 class LedgerWorldStore:
     """One transaction of the ledger as a ``WorldStore``."""
 
-    def __init__(self, tx: Transaction, ports: HostPorts) -> None:
+    def __init__(self, tx: Transaction, ports: HostPorts, cache: EventCache | None = None) -> None:
         self._tx = tx
         self._ports = ports
+        self._cache = cache
         # Canons of loaded sessions by hash: an imported session brings its own, whatever the library holds.
         self._canons: dict[str, str] = {}
 
@@ -168,6 +200,16 @@ class LedgerWorldStore:
             events,
             snapshot,
         )
+
+    def _events(self, session: Row, first: int) -> tuple[Event, ...]:
+        """The world's events from ``first`` on, read only as far as they are not remembered."""
+        start, known = self._cache.get(session["id"]) if self._cache is not None else (0, ())
+        found = sessions.read_events(self._tx, session, max(start, first))
+        events = (*known, *(story_event(event) for event in found if event.type.startswith(PREFIX)))
+        cache, name, upto = self._cache, session["id"], session["next_seq"]
+        if cache is not None:
+            self._tx.after_commit(lambda: cache.put(name, upto, events))
+        return events
 
     def create(self, record: WorldRecord) -> None:
         """See ``WorldStore``."""

@@ -34,6 +34,7 @@ REASON_CHARS = Limit("world.reason.chars", 4096, "characters", "the size of one 
 MESSAGE_CHARS = Limit("world.message.chars", 65_536, "characters", "the search for tags and names", _TURN)
 COMMAND_CHARS = Limit("world.command.chars", 8192, "characters", "the command parser's time", _TURN)
 SNAPSHOT_EVENTS = Limit("world.snapshot.events", 200, "events", "the time to fold a long log", _TURN)
+CACHED_SESSIONS = Limit("world.cached.sessions", 128, "sessions", "the memory of remembered logs", _TURN)
 EVENTS_PAGE = Limit("world.events.page", 1000, "events", "the size of one answer", _TURN)
 
 LIMITS: tuple[Limit, ...] = (
@@ -61,5 +62,6 @@ LIMITS: tuple[Limit, ...] = (
     MESSAGE_CHARS,
     COMMAND_CHARS,
     SNAPSHOT_EVENTS,
+    CACHED_SESSIONS,
     EVENTS_PAGE,
 )

@@ -15,7 +15,9 @@ from runtime.world.fold import fold
 from runtime.world.host.line import Line
 from runtime.world.ledger_store import (
     CANON_SOURCE,
+    PREFIX,
     SOURCE,
+    EventCache,
     HostPorts,
     LedgerWorldStore,
     RetryCut,
@@ -29,6 +31,7 @@ from runtime.world.pointers import MISSING, read
 from runtime.world.service import WorldService, WorldSettings
 
 T = TypeVar("T")
+_CHUNK = 64
 
 
 class WorldSource:
@@ -40,6 +43,7 @@ class WorldSource:
         self._ledger = ledger
         self._ports = ports
         self._settings = settings
+        self._cache = EventCache()
 
     # -- for endpoints -----------------------------------------------------------------------------------------
 
@@ -53,7 +57,7 @@ class WorldSource:
 
     def service(self, tx: Transaction) -> WorldService:
         """The service over one transaction."""
-        return WorldService(LedgerWorldStore(tx, self._ports), self._settings)
+        return WorldService(LedgerWorldStore(tx, self._ports, self._cache), self._settings)
 
     # -- StateSource -------------------------------------------------------------------------------------------
 
@@ -66,22 +70,23 @@ class WorldSource:
 
     def before_turn(self, tx: Transaction, session: Row, start: Event, user_text: str) -> None:
         """Refuse a turn whose message forces checks that were not run (``FORCED_CHECK_MISSING``)."""
-        binding = binding_of(tx, session["id"])
-        if binding is not None and user_text:
-            since = self._events_before(tx, session, binding, _turn_boundary(tx, session))
-            self.service(tx).missing_checks(session["id"], user_text, since)
+        if binding_of(tx, session["id"]) is not None and user_text:
+            service = self.service(tx)
+            recent = _events_since(tx, session, _turn_boundary(tx, session, start.seq))
+            since = max(0, len(service.line(session["id"]).events) - recent)
+            service.missing_checks(session["id"], user_text, since)
 
     def turn_started(self, tx: Transaction, session: Row, start: Event) -> None:
         """Nothing to freeze: the log is the truth."""
 
     def turn_ended(self, tx: Transaction, session: Row, ended: EndedTurn, prepared: Any) -> list[Receipt]:
         """What the world's events since the last reply changed, and the claims that none of them caused."""
-        binding = binding_of(tx, session["id"])
-        if binding is None or ended.reply is None:
+        if binding_of(tx, session["id"]) is None or ended.reply is None:
             return []
         service = self.service(tx)
         line = service.line(session["id"])
-        since = self._events_before(tx, session, binding, _turn_boundary(tx, session, ended.end.seq))
+        recent = _events_since(tx, session, _turn_boundary(tx, session, ended.end.seq))
+        since = max(0, len(line.events) - recent)
         return [
             {
                 "source": SOURCE,
@@ -141,10 +146,22 @@ class WorldSource:
         return sum(1 for event in world_events(tx, session, end) if event.seq >= binding["seq"])
 
 
-def _turn_boundary(tx: Transaction, session: Row, before: int | None = None) -> int:
-    """The number right behind the last turn's end (before the event ``before``)."""
-    events = sessions.read_events(tx, session, 0, before)
-    return next((event.seq + 1 for event in reversed(events) if event.type == kinds.TURN_END), 0)
+def _turn_boundary(tx: Transaction, session: Row, before: int) -> int:
+    """The number right behind the last turn's end before the event ``before``, looked for from the back."""
+    end, size = before, _CHUNK
+    while end > 0:
+        start = max(0, end - size)
+        events = sessions.read_events(tx, session, start, end - start)
+        found = next((event.seq + 1 for event in reversed(events) if event.type == kinds.TURN_END), None)
+        if found is not None:
+            return found
+        end, size = start, size * 2
+    return 0
+
+
+def _events_since(tx: Transaction, session: Row, boundary: int) -> int:
+    """How many world events stand at or behind the number ``boundary``."""
+    return sum(1 for event in sessions.read_events(tx, session, boundary) if event.type.startswith(PREFIX))
 
 
 def _start_of(tx: Transaction, session: Row, cut: Cut) -> int:

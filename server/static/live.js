@@ -84,7 +84,9 @@ async function turnsOf(node) {
 }
 
 function bubble(kind, who, text) {
-  return el("div", { class: `bubble ${kind}` }, el("span", { class: "who" }, who), text.replace(/<(UpdateVariable|JSONPatch|json_patch)>[\s\S]*?<\/\1>/gi, "").trim() || "…");
+  const prose = text.replace(/<(UpdateVariable|JSONPatch|json_patch)>[\s\S]*?<\/\1>/gi, "").trim() || "…";
+  const parts = prose.split(/(\*[^*\n]+\*)/).map((part) => (/^\*[^*\n]+\*$/.test(part) ? el("em", {}, part.slice(1, -1)) : part));
+  return el("div", { class: `bubble ${kind}` }, el("span", { class: "who" }, who), ...parts);
 }
 
 async function showStory() {
@@ -134,8 +136,9 @@ function turnItem({ node, variant, said, reply }, isHead) {
 function receiptItem(receipt) {
   const changes = (receipt.changes ?? []).map((change) => el("li", {}, `${change.path}: ${brief(change.before)} → ${brief(change.after)}`));
   const refused = (receipt.diagnostics ?? []).map((item) => el("li", { class: "no" }, `refused: ${item.text ?? item.path ?? item.command} · ${item.message ?? item.code}`));
+  const ignored = (receipt.ignored ?? []).map((item) => el("li", {}, `set aside: ${item.source ?? item.text ?? ""} · ${item.message ?? item.reason ?? ""}`));
   const head_ = [receipt.source, receipt.status, receipt.revision === undefined ? "" : `revision ${receipt.revision}`, receipt.reason ?? receipt.error?.message ?? receipt.error?.error ?? receipt.error?.code ?? ""];
-  return el("div", { class: "receipt" }, head_.filter((part) => typeof part === "string" && part !== "").join(" · "), el("ul", {}, ...changes, ...refused));
+  return el("div", { class: "receipt" }, head_.filter((part) => typeof part === "string" && part !== "").join(" · "), el("ul", {}, ...changes, ...refused, ...ignored));
 }
 
 const brief = (value) => (value === undefined ? "nothing" : JSON.stringify(value).slice(0, 120));

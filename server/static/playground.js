@@ -110,13 +110,16 @@ function render(answer) {
   const ignored = answer.ignored ?? [];
   const counts = new Map();
   for (const command of commands) counts.set(command.status, (counts.get(command.status) ?? 0) + 1);
-  if (ignored.length > 0) counts.set("ignored", (counts.get("ignored") ?? 0) + ignored.length);
+  for (const item of ignored) {
+    const status = item.reason === "helper-filtered" ? "dropped" : "ignored";
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
   const tally = [...counts].map(([status, count]) => el("li", {}, chip(status, `${count} ${STATUS[status] ?? status}`)));
   if (answer.interpreterVersion) tally.push(el("li", {}, chip("", `interpreter ${answer.interpreterVersion}`)));
   const nothing = commands.length + ignored.length === 0 && !answer.error;
   byId("summary").replaceChildren(
     el("ul", { class: "tally" }, ...tally),
-    answer.error ? el("p", { class: "banner" }, `Nothing of this reply was kept. ${answer.error.error ?? answer.error.message ?? ""}\n${answer.error.code ?? ""}`) : null ?? "",
+    answer.error ? el("p", { class: "banner" }, `Nothing of this reply was kept. ${answer.error.error ?? answer.error.message ?? ""}\n${answer.error.code ?? ""}`) : "",
     nothing ? el("p", { class: "empty" }, "This reply holds no update.") : "",
   );
   byId("commands").replaceChildren(...commands.map(commandItem), ...ignored.map(ignoredItem));
@@ -130,7 +133,8 @@ function pathText(path) {
 
 function commandItem(command) {
   const issues = (command.issues ?? []).map((issue) => el("p", { class: "reason" }, `${pathText(issue.path)}: ${issue.message ?? issue.code}`));
-  const reason = [command.message, command.code].filter(Boolean).join(" · ");
+  const message = issues.length > 0 ? "The declaration refuses the value" : command.message;
+  const reason = [message, command.code].filter(Boolean).join(" · ");
   return el(
     "li",
     { class: command.status },
@@ -150,11 +154,11 @@ function commandItem(command) {
 
 function ignoredItem(item) {
   const text = typeof item === "string" ? item : item.text ?? item.source ?? JSON.stringify(item);
-  const reason = typeof item === "string" ? "" : item.message ?? item.reason ?? "";
+  const reason = typeof item === "string" ? "" : item.message ?? item.reason ?? item.code ?? "";
   return el(
     "li",
     { class: "ignored" },
-    el("div", { class: "head" }, chip("ignored", "ignored")),
+    el("div", { class: "head" }, chip("ignored", item.reason === "helper-filtered" ? STATUS.dropped : "ignored")),
     el("code", { class: "source" }, text),
     reason ? el("p", { class: "reason" }, reason) : null,
   );

@@ -35,20 +35,31 @@ function short(value) {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A value as nested lists. */
-function tree(value) {
+/** A value as nested lists; the first level stands open, deeper ones show a line of what they hold. */
+function tree(value, depth = 0) {
   const list = element("dl");
   for (const [key, child] of Object.entries(value)) {
     const nested = child !== null && typeof child === "object" && !Array.isArray(child) && Object.keys(child).length > 0;
-    const shown = nested ? element("details", null, element("summary", `${Object.keys(child).length} fields`), tree(child)) : null;
-    if (shown) shown.open = true;
-    list.append(element("dt", key), shown ? element("dd", null, shown) : element("dd", short(child)));
+    if (!nested) {
+      list.append(element("dt", key), element("dd", short(child)));
+      continue;
+    }
+    const names = Object.entries(child).map(([name, part]) => (part !== null && typeof part === "object" ? name : `${name} ${short(part)}`));
+    const details = element("details", null, element("summary", depth === 0 ? `${names.length} entries` : names.join(" · ")), tree(child, depth + 1));
+    details.open = depth === 0;
+    list.append(element("dt", key), element("dd", null, details));
   }
   return list;
 }
 
-function say(text) {
-  byId("status").textContent = text;
+/** Show a failure, or nothing. */
+function complain(error) {
+  const banner = byId("banner");
+  const closed = ["SESSION_COOKIE_REQUIRED", "HOST_UNAUTHORIZED"].includes(error?.code);
+  banner.textContent = closed
+    ? "This page needs the link that the server printed when it started: open that link once in this browser, then come back."
+    : error?.message ?? "";
+  banner.hidden = !error;
 }
 
 /** The draw of a receipt or event, as far as the role may see it. */
@@ -92,7 +103,8 @@ async function refresh() {
   open.turn = session.turn;
   open.characters = Object.keys(session.state.characters);
   byId("state").replaceChildren(tree(session.state));
-  say(`${session.title} · ${session.role} · turn ${session.turn} · rules ${session.canonHash.slice(0, 12)}`);
+  byId("status").textContent = `${session.title} · ${session.role} · turn ${session.turn} · rules ${session.canonHash.slice(0, 12)}`;
+  byId("stage").hidden = false;
   await showEvents(session.events, true);
   return session;
 }
@@ -106,6 +118,7 @@ async function choose(name) {
   const select = byId("press").elements.namedItem("check");
   select.replaceChildren(...open.checks.map((check) => Object.assign(element("option", check.id), { value: check.id })));
   showSlots(session.state.present);
+  byId("session").value = name;
   const address = new URL(location.href);
   address.searchParams.set("session", name);
   history.replaceState(null, "", address);
@@ -120,14 +133,16 @@ function showSlots(present = []) {
     const select = Object.assign(element("select"), { name: `slot:${slot}` });
     select.append(...people.map((actor) => Object.assign(element("option", actor), { value: actor })));
     select.selectedIndex = Math.min(index, people.length - 1);
-    return element("label", slot, select);
+    select.id = `slot-${index}`;
+    return element("div", null, Object.assign(element("label", slot), { htmlFor: select.id }), select);
   }));
 }
 
 /** Show what an answer did. */
 function showAnswer(answer) {
   const target = byId("receipt");
-  target.dataset.refused = String(!answer.ok);
+  target.hidden = false;
+  target.classList.toggle("quiet", answer.ok);
   if (!answer.ok) {
     target.textContent = `${answer.code}: ${answer.message}`;
     return;
@@ -156,11 +171,23 @@ function onSubmit(id, work) {
   byId(id).addEventListener("submit", (event) => {
     event.preventDefault();
     const form = event.currentTarget;
-    work(new FormData(form)).catch((error) => say(error.message));
+    complain(null);
+    work(new FormData(form)).catch(complain);
   });
 }
 
-onSubmit("choose", (form) => choose(String(form.get("session")).trim()));
+onSubmit("choose", async (form) => {
+  const name = String(form.get("session")).trim();
+  if (name) await choose(name);
+});
+onSubmit("begin", async (form) => {
+  const pack = await call("/world/packs", { directory: String(form.get("pack")).trim() });
+  byId("findings").replaceChildren(...pack.diagnostics.map((found) =>
+    element("li", `${found.severity} ${found.code} ${found.file}${found.line === null ? "" : `:${found.line}`} ${found.message}`)));
+  if (!pack.ok) throw new Error("The pack has errors; they stand below.");
+  const body = { packId: pack.packId, role: String(form.get("role")), operationId: crypto.randomUUID() };
+  await choose((await call("/world/sessions", body)).sessionId);
+});
 onSubmit("press", async (form) => {
   if (!open.session) return;
   const actors = {};
@@ -174,10 +201,9 @@ onSubmit("command", async (form) => {
   if (open.session) await act("command", { text: String(form.get("text")) });
 });
 byId("press").elements.namedItem("check").addEventListener("change", () => showSlots());
-byId("more").addEventListener("click", () => showEvents(open.oldest, false).catch((error) => say(error.message)));
+byId("more").addEventListener("click", () => showEvents(open.oldest, false).catch(complain));
 
 const asked = new URL(location.href).searchParams.get("session");
 if (asked) {
-  byId("choose").elements.namedItem("session").value = asked;
-  choose(asked).catch((error) => say(error.message));
+  choose(asked).catch(complain);
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.bridge.real import RealServer
 from tests.bridge.stub import World, stub_server
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ CHROMIUM = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One headless browser for all tests; skipped with a notice where there is none."""
+    """One headless browser for the package: its event loop must end before other rooms run loops of their own."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed on this machine")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -46,9 +47,35 @@ def page(browser: Browser) -> Iterator[Page]:
     """A fresh page in a context of its own; an error in the page's own code fails the test."""
     context = browser.new_context()
     opened = context.new_page()
-    opened.set_default_timeout(8000)
+    opened.set_default_timeout(20_000)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     yield opened
     context.close()
     assert not errors
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    """One real server for the whole room."""
+    server = RealServer(tmp_path_factory.mktemp("innkeeper"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="session")
+def cookies(browser: Browser, real: RealServer) -> list[Any]:
+    """The pages' session cookie, from the link that opens once."""
+    context = browser.new_context()
+    context.new_page().goto(real.link)
+    found: list[Any] = list(context.cookies())
+    context.close()
+    return found
+
+
+@pytest.fixture
+def inn(page: Page, cookies: list[Any]) -> Page:
+    """A page that has the session cookie."""
+    page.context.add_cookies(cookies)
+    return page

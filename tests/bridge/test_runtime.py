@@ -32,7 +32,7 @@ def frame(page: Page) -> FrameLocator:
     return page.frame_locator("iframe.card-frame")
 
 
-def until(condition: Callable[[], bool], seconds: float = 5) -> None:
+def until(condition: Callable[[], bool], seconds: float = 15) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "condition not met in time"
@@ -303,7 +303,12 @@ def test_a_restart_of_the_server_keeps_the_display_and_recovers_without_reload(p
     until(lambda: page.evaluate("window.binding.getSnapshot().writable") is True)
     frame(page).locator("#hit").click()
     page.locator(".card-errors p", has_text="no binding").wait_for()
-    until(lambda: page.evaluate("window.binding.getSnapshot().writable && window.binding.getSnapshot().revision === 1") is True)
+    until(
+        lambda: (
+            page.evaluate("window.binding.getSnapshot().writable && window.binding.getSnapshot().revision === 1")
+            is True
+        )
+    )
     until(lambda: len(world.bindings) == 1)
     frame(page).locator("#hit").click()
     frame(page).locator("#hp", has_text="9").wait_for()

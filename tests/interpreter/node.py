@@ -89,26 +89,26 @@ def node_or_skip() -> str:
 
 
 @functools.cache
-def _installed(package: str) -> Path | str:
-    """The folder whose node_modules hold a package, or why there is none; kept in the system's temporary folder."""
-    folder = Path(tempfile.gettempdir()) / f"innkeeper-node-{package.replace('/', '-')}"
-    name = package.rpartition("@")[0]
-    if not (folder / "node_modules" / name / "package.json").exists():
+def _installed(*packages: str) -> Path | str:
+    """The folder whose node_modules hold the packages, or why there is none; kept in the system's temporary folder."""
+    folder = Path(tempfile.gettempdir()) / f"innkeeper-node-{'-'.join(packages)}"
+    names = [package.rpartition("@")[0] for package in packages]
+    if not all((folder / "node_modules" / name / "package.json").exists() for name in names):
         npm = shutil.which("npm")
         if npm is None:
             return "npm is not installed"
         folder.mkdir(exist_ok=True)
-        command = [npm, "install", "--no-audit", "--no-fund", "--no-save", "--prefix", str(folder), package]
+        command = [npm, "install", "--no-audit", "--no-fund", "--no-save", "--prefix", str(folder), *packages]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False, cwd=folder)
         if done.returncode != 0:
-            return f"npm could not install {package}: {done.stderr[-300:]}"
+            return f"npm could not install {packages}: {done.stderr[-300:]}"
     return folder
 
 
 def zod_or_skip() -> Path:
-    """A folder from which Node.js finds zod 4.4.3."""
+    """A folder from which Node.js finds zod 4.4.3 and lodash."""
     node_or_skip()
-    folder = _installed("zod@4.4.3")
+    folder = _installed("zod@4.4.3", "lodash@4.17.21")
     return folder if isinstance(folder, Path) else _without(f"{folder}: the comparison with Zod did not run")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import platform
 import random
@@ -13,6 +15,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,16 @@ def children(sandbox: ProcessSandbox) -> list[int]:
     found = sandbox.status()["children"]
     assert isinstance(found, list)
     return found
+
+
+def persistently(sandbox: ProcessSandbox, source: str, owner: str = "owner") -> list[int]:
+    """The answer at the latest at the third try: a call may meet a child that the kernel is just ending."""
+    for _ in range(2):
+        try:
+            return kept(sandbox, source, owner=owner)
+        except SandboxError as error:
+            assert error.code == EXECUTION and error.retryable, error
+    return kept(sandbox, source, owner=owner)
 
 
 def resident_kib(pid: int) -> int:
@@ -74,7 +87,7 @@ def test_one_owner_keeps_its_child_until_something_goes_wrong(own: ProcessSandbo
     assert len(set(children(own)) & before) == len(before) - 1
 
 
-@pytest.mark.skipif(not LINUX, reason="looks into /proc")
+@pytest.mark.skipif(not LINUX or os.geteuid() != 0, reason="only root may look into a process that hides itself")
 def test_a_child_holds_nothing_but_its_pipe(own: ProcessSandbox) -> None:
     os.environ["INNKEEPER_SECRET_FOR_TEST"] = "do not leak"
     try:
@@ -108,7 +121,9 @@ def test_a_child_is_locked(own: ProcessSandbox) -> None:
     assert rows["Max open files"] == ["0", "0"]
     assert rows["Max core file size"] == ["0", "0"]
     assert rows["Max processes"] == ["0", "0"]
-    assert rows["Max address space"] == [str(DEFAULT_BUDGET.address_bytes)] * 2
+    assert rows["Max address space"][0] == rows["Max address space"][1] != "unlimited"
+    space = int(rows["Max address space"][1]) - int(status["VmSize"].split()[0]) * 1024
+    assert 0 < space <= DEFAULT_BUDGET.address_bytes
     assert rows["Max cpu time"] == [str(DEFAULT_BUDGET.cpu_total_s)] * 2
 
 
@@ -153,8 +168,9 @@ def test_allowed_calls_go_on_under_the_filter() -> None:
     assert (done.returncode, done.stdout) == (0, b"alive")
 
 
-def test_the_kernel_ends_what_the_engine_cannot_interrupt(own: ProcessSandbox) -> None:
-    error = refused(own, NATIVE)
+def test_the_kernel_ends_what_the_engine_cannot_interrupt() -> None:
+    with ProcessSandbox(Budget(deadline_ms=30_000)) as patient:  # however busy the machine is
+        error = refused(patient, NATIVE)
     assert (error.code, error.retryable, error.bound) == (EXECUTION, True, "cpu")
 
 
@@ -202,17 +218,17 @@ def test_waiting_for_a_child_counts_against_the_deadline() -> None:
 def test_sixteen_threads_get_their_own_answers() -> None:
     patient = Budget(workers=6, deadline_ms=20_000)  # a small pool, and time enough on a busy machine
 
-    def work(number: int) -> None:
+    def work(small: ProcessSandbox, number: int) -> None:
         owner = f"owner{number % 5}"
         for round_number in range(12):
             wanted = (number + round_number) % 4
             source = listener(f"const c = commands[{wanted}]; commands.length = 0; commands.push(c);")
-            assert kept(own, source, owner=owner) == [wanted]
+            assert kept(small, source, owner=owner) == [wanted]
 
-    with ProcessSandbox(patient) as own:
+    with ProcessSandbox(patient) as small:
         with ThreadPoolExecutor(16) as threads:
-            list(threads.map(work, range(16)))
-        assert len(children(own)) <= patient.workers
+            list(threads.map(partial(work, small), range(16)))
+        assert len(children(small)) <= patient.workers
 
 
 def test_hostile_and_good_callers_at_once(own: ProcessSandbox) -> None:
@@ -279,22 +295,17 @@ def test_random_kills_of_children_leave_every_caller_with_an_answer(own: Process
     assert sum(answers.values()) == 200
     assert answers["right"] > 0
     assert slowest < DEFAULT_BUDGET.deadline_ms / 1000 + MARGIN_S
-    assert kept(own, GOOD) == [0, 2, 3]
+    assert persistently(own, GOOD) == [0, 2, 3]
 
 
 def test_a_dead_zygote_is_replaced(own: ProcessSandbox) -> None:
     kept(own, GOOD)
     before = own.status()["zygote"]
     os.kill(before, signal.SIGKILL)
-    for _ in range(3):  # the first call may meet the child while the kernel ends it
-        try:
-            assert kept(own, GOOD) == [0, 2, 3]
-            break
-        except SandboxError as error:
-            assert error.code == EXECUTION and error.retryable
-    else:
-        raise AssertionError("no answer after the zygote's death")
-    assert kept(own, GOOD, owner="new") == [0, 2, 3]
+    assert persistently(own, GOOD) == [0, 2, 3]
+    while LINUX and _runs(before):
+        time.sleep(0.01)
+    assert persistently(own, GOOD, owner="new") == [0, 2, 3]
     status = own.status()
     assert status["zygote"] != before and status["restarts"] == 1
 
@@ -335,6 +346,37 @@ def test_a_closed_sandbox_refuses_and_leaves_nothing() -> None:
     assert not sandbox.status()["ready"]
     if LINUX:
         assert not any(_runs(pid) for pid in [status["zygote"], *status["children"]])
+
+
+@pytest.mark.skipif(not LINUX, reason="looks into /proc")
+def test_a_forgotten_sandbox_leaves_no_process() -> None:
+    sandbox = ProcessSandbox()
+    kept(sandbox, GOOD)
+    status = sandbox.status()
+    del sandbox
+    gc.collect()
+    assert not any(_runs(pid) for pid in [status["zygote"], *status["children"]])
+
+
+def test_a_silent_zygote_is_given_up() -> None:
+    with ProcessSandbox(Budget(start_ms=300, spares=0)) as sandbox:
+        kept(sandbox, GOOD)
+        if not LINUX:
+            return
+        before = sandbox.status()["zygote"]
+        os.kill(before, signal.SIGSTOP)
+        try:
+            answers = []
+            for number in range(4):
+                try:
+                    answers.append(kept(sandbox, GOOD, owner=f"new{number}"))
+                except SandboxError as error:
+                    assert error.code == EXECUTION and error.retryable
+            assert answers[-1] == [0, 2, 3]
+            assert sandbox.status()["zygote"] != before
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(before, signal.SIGKILL)
 
 
 def test_closing_wakes_who_waits() -> None:

@@ -21,7 +21,7 @@ from runtime.values.rows import InnkeeperError
 from runtime.world import api
 from runtime.world.ledger_store import HostPorts
 from runtime.world.limits import SNAPSHOT_EVENTS
-from runtime.world.service import WorldSettings
+from runtime.world.service import WorldService, WorldSettings
 from runtime.world.source import WorldSource
 from tests.world.support import FERRY, files_of
 
@@ -203,6 +203,23 @@ def test_an_export_carries_the_world_and_its_rules(inn: Inn, tmp_path: Path) -> 
         json.dumps(export_playthrough(inn.host.ledger, "p"))
     )
     elsewhere.host.ledger.close()
+
+
+def test_a_failed_transaction_leaves_nothing_in_memory(inn: Inn) -> None:
+    fact(inn, "s", "one", 1, 0)
+
+    def fails(service: WorldService) -> None:
+        intent = {"type": "fact", "pointer": "facts.two", "value": 2}
+        api.post_turn(service, "s", {"intent": intent, "expectedTurn": 1, "operationId": "lost"})
+        assert api.get_session(service, "s")["turn"] == 2
+        raise RuntimeError("the power is gone")
+
+    with pytest.raises(RuntimeError):
+        inn.world.write(fails)
+    assert "two" not in inn.state("s")["facts"]
+    assert fact(inn, "s", "three", 3, 1)["turn"] == 2
+    assert [event["type"] for event in inn.host.events("s")["events"]] == ["world/fact", "world/fact"]
+    assert inn.state("s")["facts"]["three"] == 3
 
 
 def test_snapshots_are_inherited(inn: Inn) -> None:

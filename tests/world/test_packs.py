@@ -164,6 +164,7 @@ FINDINGS: tuple[tuple[dict[str, str], tuple[str, str, str, int | None]], ...] = 
     ({"checks__row": ROW.replace("characters.{hand}.oar", "rng_seed")}, ("BAD_INPUT", "error", "checks/row.yaml", 4)),
     ({"checks__row": ROW.replace("characters.{hand}.oar", "facts")}, ("BAD_INPUT", "error", "checks/row.yaml", 4)),
     ({"checks__row": ROW.replace("characters.{hand}.oar", "facts.__x")}, ("BAD_INPUT", "error", "checks/row.yaml", 4)),
+    ({"pack": PACK.replace("own.start", "[own]")}, ("BAD_META", "notice", "pack.yaml", 3)),
     ({"pack": PACK + "titel: x\n"}, ("UNKNOWN_KEY", "notice", "pack.yaml", 4)),
     ({"pack": PACK + "tags: { row: row }\n"}, ("BAD_LEXICON", "notice", "pack.yaml", 4)),
 )
@@ -249,7 +250,7 @@ def test_yaml_is_read_by_the_core_schema_of_1_2(text: str, value: object) -> Non
     assert repr(parsed) == repr(value)
 
 
-@pytest.mark.parametrize("text", ["{[a]: 1}", "a: 1e999", "[" * 100_000, "a: [1", "? {x: 1}\n: 2"])
+@pytest.mark.parametrize("text", ["{[a]: 1}", "a: 1e999", "[" * 100_000, "a: [1", "? {x: 1}\n: 2", "a: \ud800"])
 def test_bad_yaml_is_refused_with_a_place(text: str) -> None:
     with pytest.raises(YamlError) as caught:
         parse_yaml(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _TAG = re.compile(r"<(/?)([jJ][sS][oO][nN]_?[pP][aA][tT][cC][hH])>")
 CALL = re.compile(r"_\.([A-Za-z0-9_]+)\s*\(")
@@ -17,9 +17,11 @@ PATCH_OPENING = re.compile(r"<[jJ][sS][oO][nN]_?[pP][aA][tT][cC][hH]>")
 _PIECE = re.compile(
     r"""[^"'`()\[\]{},]++|"(?:[^"\\]++|\\[\s\S])*+"|'(?:[^'\\]++|\\[\s\S])*+'|`(?:[^`\\]++|\\[\s\S])*+`|[\s\S]"""
 )
-# One whole call whose arguments hold nothing but simple quoted texts and plain words: the usual case in one match.
+# One whole call out of simple quoted texts, safe integers and plain words, its literals read at once: the usual case.
+_B = r"[ \t\r\n]*+"
+_Q = r"""(?:'([^'\\\n\r]*+)'|"([^"\\\n\r]*+)")"""
 _SIMPLE_CALL = re.compile(
-    r"""\s*+((?:'[^'\\\n\r]*+'|"[^"\\\n\r]*+")\s*+)(?:,((?:\s*+(?:'[^'\\\n\r]*+'|"[^"\\\n\r]*+")\s*+|[^"'`()\[\]{},]++)))?\)"""
+    rf"""{_B}{_Q}{_B}(?:,{_B}(?:{_Q}{_B}(?=\))|(-?(?:0|[1-9][0-9]{{0,14}})){_B}(?=\))|([^"'`()\[\]{{}},]*+)))?\)"""
 )
 _OPEN_TAIL = re.compile(r"<(?:/?[A-Za-z_]{0,20})?$|_\.?\w*\s*$", re.ASCII)
 
@@ -44,13 +46,17 @@ class LooseTag(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A legacy call: its span and its argument texts; ``end`` is -1 when it is never closed."""
+    """A legacy call: its span and its argument texts; ``end`` is -1 when it is never closed.
+
+    ``known`` are leading arguments that the scanner has read already, ``arguments`` the texts of the others.
+    """
 
     start: int
     end: int
     name: str
     arguments: tuple[str, ...]
     balanced: bool
+    known: tuple[Any, ...] = ()
 
 
 def patch_blocks(text: str) -> tuple[list[Block], list[LooseTag]]:
@@ -82,7 +88,7 @@ def patch_blocks(text: str) -> tuple[list[Block], list[LooseTag]]:
     return blocks, loose
 
 
-def calls(text: str, gaps: list[tuple[int, int]]) -> Iterator[Call]:
+def calls(text: str, gaps: list[tuple[int, int]], quick: bool = True) -> Iterator[Call]:
     """All legacy calls in the stretches ``gaps``; a search goes on behind the end of each call."""
     for start, end in gaps:
         position = start
@@ -90,22 +96,31 @@ def calls(text: str, gaps: list[tuple[int, int]]) -> Iterator[Call]:
             match = CALL.search(text, position, end)
             if match is None:
                 break
-            call = read_call(text, match.start(), match.end(), match.group(1), end)
+            call = read_call(text, match.start(), match.end(), match.group(1), end, quick)
             yield call
             if call.end < 0:
                 return
             position = call.end
 
 
-def read_call(text: str, start: int, inner: int, name: str, limit: int) -> Call:
-    """The call whose opening parenthesis ends at ``inner``; it may not reach beyond ``limit``."""
-    simple = _SIMPLE_CALL.match(text, inner, limit)
-    if simple is not None:
-        first, second = simple.groups()
-        if second is None:
-            return Call(start, simple.end(), name, (first,), True)
-        return Call(start, simple.end(), name, (first, second) if second.strip() else (first,), True)
-    return _read_call(text, start, inner, name, limit)
+def read_call(text: str, start: int, inner: int, name: str, limit: int, quick: bool = True) -> Call:
+    """The call whose opening parenthesis ends at ``inner``; it may not reach beyond ``limit``.
+
+    Not ``quick``: all arguments come as texts.
+    """
+    simple = _SIMPLE_CALL.match(text, inner, limit) if quick else None
+    if simple is None:
+        return _read_call(text, start, inner, name, limit)
+    single, double, single_value, double_value, number, rest = simple.groups()
+    path = double if single is None else single
+    end = simple.end()
+    if number is not None:
+        return Call(start, end, name, (), True, (path, int(number)))
+    if single_value is not None:
+        return Call(start, end, name, (), True, (path, single_value))
+    if double_value is not None:
+        return Call(start, end, name, (), True, (path, double_value))
+    return Call(start, end, name, (rest,) if rest and rest.strip() else (), True, (path,))
 
 
 def _read_call(text: str, start: int, inner: int, name: str, limit: int) -> Call:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from interpreter.javascript import js_trim, utf16_length
 from runtime.mvu.commands import find
@@ -75,7 +74,7 @@ class Reader:
             blocks = [block for block in blocks if not self._inside(block.start, block.end, reasoning)]
         units: list[tuple[int, find.Block | find.Call]] = [(block.start, block) for block in blocks]
         open_call = -1
-        for call in find.calls(text, gaps):
+        for call in find.calls(text, gaps, not self.options.repairs):
             if call.end < 0 and self.options.partial:
                 open_call = call.start
                 break
@@ -110,23 +109,32 @@ class Reader:
         return tuple(self.ignored)
 
     def _call(self, text: str, call: find.Call) -> None:
-        end = call.end if call.end > 0 else min(len(text), call.start + _SHOWN)
-        source = text[call.start : end]
+        self._room(text, call.start)
+        self.mender.begin()
+        try:
+            command = self._legacy(text, call)
+        except InnkeeperError as error:
+            self._fail(error, text, call.start)
+        if self.mender.used:
+            command = command._replace(repairs=tuple(self.mender.used))
+        self.commands.append(command)
 
-        def build() -> Command:
-            kind = legacy_type(call.name)
-            if call.end < 0:
-                line = self.lines.of(call.start)
-                raise fatal(
-                    "MVU_PARSE", f"unterminated command: the call '_.{call.name}(' of line {line} is never closed"
-                )
-            if not call.balanced:
-                raise fatal("MVU_PARSE", f"expected balanced brackets in {source[:_SHOWN]!r}")
-            check_arity(kind, call.name, len(call.arguments))
-            values = [self.mender.value(argument, read_value) for argument in call.arguments]
-            return legacy_command(len(self.commands), kind, values, source, call.start, end)
-
-        self._take(text, call.start, build)
+    def _legacy(self, text: str, call: find.Call) -> Command:
+        start, end, name, arguments, balanced, known = call
+        kind = legacy_type(name)
+        if end < 0:
+            line = self.lines.of(start)
+            raise fatal("MVU_PARSE", f"unterminated command: the call '_.{name}(' of line {line} is never closed")
+        if not balanced:
+            raise fatal("MVU_PARSE", f"expected balanced brackets in {text[start:end][:_SHOWN]!r}")
+        check_arity(kind, name, len(known) + len(arguments))
+        if not arguments:
+            values = known
+        elif self.options.repairs:
+            values = (*known, *[self.mender.value(argument, read_value) for argument in arguments])
+        else:
+            values = (*known, *map(read_value, arguments))
+        return legacy_command(len(self.commands), kind, values, text[start:end], start, end)
 
     def _block(self, text: str, block: find.Block) -> None:
         body = strip_fence(text[block.body_start : block.body_end])
@@ -137,36 +145,34 @@ class Reader:
                 raise fatal("MVU_PARSE", f"expected an array of operations in <{block.name}>, found {value!r:.60}")
             return value
 
-        self._operations(text, block, self._guard(text, block.start, operations))
+        try:
+            listed = operations()
+        except InnkeeperError as error:
+            self._fail(error, text, block.start)
+        self._operations(text, block, listed)
 
     def _operations(self, text: str, block: find.Block, operations: list[Any]) -> None:
+        repairs = self.options.repairs
         for operation in operations:
-
-            def build(operation: Any = operation) -> Command:
-                operation = self.mender.operation(operation)
+            self._room(text, block.start)
+            try:
+                if repairs:
+                    self.mender.begin()
+                    operation = self.mender.operation(operation)
                 source = ordered_json(operation)
-                return patch_command(len(self.commands), operation, source, block.start, block.end)
+                command = patch_command(len(self.commands), operation, source, block.start, block.end)
+            except InnkeeperError as error:
+                self._fail(error, text, block.start)
+            if repairs and self.mender.used:
+                command = command._replace(repairs=tuple(self.mender.used))
+            self.commands.append(command)
 
-            self._take(text, block.start, build)
-
-    def _take(self, text: str, start: int, build: Callable[[], Command]) -> None:
+    def _room(self, text: str, start: int) -> None:
         if len(self.commands) >= COMMANDS.default:
-            self._fail(
-                fatal("MVU_LIMIT", f"expected at most {COMMANDS.default} commands in a reply, found more"), text, start
-            )
-        self.mender.begin()
-        command = self._guard(text, start, build)
-        if self.mender.used:
-            command = command._replace(repairs=tuple(self.mender.used))
-        self.commands.append(command)
+            found = fatal("MVU_LIMIT", f"expected at most {COMMANDS.default} commands in a reply, found more")
+            self._fail(found, text, start)
 
-    def _guard(self, text: str, start: int, build: Callable[[], Any]) -> Any:
-        try:
-            return build()
-        except InnkeeperError as error:
-            self._fail(error, text, start)
-
-    def _fail(self, error: InnkeeperError, text: str, start: int) -> None:
+    def _fail(self, error: InnkeeperError, text: str, start: int) -> NoReturn:
         line = self.lines.of(start)
         details = {**error.details, "command": len(self.commands), "span": [start, start], "replyLine": line}
         parsed = Parsed(tuple(self.commands), tuple(self.ignored), None, True)

@@ -136,7 +136,7 @@ class _Validator:
 
     def _places(self) -> Iterator[Finding]:
         source = self._source("pack.yaml", "pack.yaml")
-        scenes = {*texts(self._index.get("scenes")), self._meta.get("entry_scene")}
+        scenes = {*texts(self._index.get("scenes")), *texts([self._meta.get("entry_scene")])}
         for scene, place in _dict(self._meta.get("places")).items():
             path: tuple[str | int, ...] = ("places", scene)
             if scene not in scenes:

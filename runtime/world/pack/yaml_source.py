@@ -72,6 +72,9 @@ def parse_yaml(text: str) -> YamlText:
                     raise _at(event, "expected one document, found a second one")
             else:
                 _take(event, frames, result)
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise YamlError("expected text, found half of a surrogate pair", line, 1) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(part) for part in (error.context, error.problem) if part)

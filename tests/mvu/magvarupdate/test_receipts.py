@@ -121,6 +121,27 @@ def test_reasoning_tags_hide_commands_only_when_asked() -> None:
     assert [item.reason for item in found.ignored] == ["reasoning"]
 
 
+@pytest.mark.parametrize(
+    ("text", "repair", "value"),
+    [
+        ('<JSONPatch>{"op":"replace","path":"/a","value":2}</JSONPatch>', "single_object", 2),
+        ('<json-patch lang="x">[{"op":"replace","path":"/a","value":3}]</json-patch>', "tag_spelling", 3),
+        ("_.set(“a”, 4);", "smart_quotes", 4),
+    ],
+)
+def test_repairs_are_named_and_switchable(text: str, repair: str, value: int) -> None:
+    assert not [command for command in parsed(text).commands if command.path == ("a",)]
+    found = parsed(text, repairs=frozenset({repair}))
+    assert [(command.path, command.value, command.repairs) for command in found.commands] == [
+        (("a",), value, (repair,))
+    ]
+
+
+def test_mended_patches_say_so() -> None:
+    found = parsed('<JSONPatch>[{"op":"replace" "path":"/a" "value":2}</JSONPatch>')
+    assert [command.repairs for command in found.commands] == [("mended_text",)]
+
+
 def test_commands_of_helpers_and_cards_run_too() -> None:
     variables = envelope.normalise(
         {"stat_data": {"a.b": 1, "l": [1, {"k": 2}], "$meta": {"recursiveExtensible": True}}}

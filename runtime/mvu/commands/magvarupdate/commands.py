@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 from interpreter.javascript import UNDEFINED
-from runtime.mvu.commands.find import Lines, open_tail
+from runtime.mvu.commands.find import PATCH_OPENING, Lines, open_tail
 from runtime.mvu.commands.magvarupdate import paths
 from runtime.mvu.commands.magvarupdate.engine import Instruction
 from runtime.mvu.commands.magvarupdate.reading import read_value
 from runtime.mvu.commands.magvarupdate.scan import Found, Passed, find
 from runtime.mvu.commands.magvarupdate.values import as_json, json_text
 from runtime.mvu.commands.model import Command, CommandError, CommandType, Ignored, Parsed, ParseOptions
+from runtime.mvu.commands.repairs import Mender
 from runtime.mvu.commands.strict import check_text
 from runtime.mvu.limits import COMMANDS, IGNORED
 from runtime.values.copying import MISSING
 
 _UPDATE_TAG = re.compile(r"<(/?)update(?:variable)?>", re.IGNORECASE)
 _SHOWN = 200
+_SMART = "“”„＂‘’"
+_QUOTES = str.maketrans(dict(zip(_SMART, '""""\'\'', strict=True)))
 
 
 class LooseCommand(Command):
@@ -75,11 +79,24 @@ def _loose(order: int, found: Found) -> LooseCommand:
         old=old,
         form="patch" if found.keys is not None else "legacy",
         source=found.full_match,
+        repairs=found.repairs,
         start=found.start,
         end=found.end,
     )
     command.instruction = Instruction(name, found.args, found.reason, found.keys)
     return command
+
+
+def _mended(found: Found, text: str, allowed: frozenset[str]) -> Found:
+    """A command with the repairs that the reader was allowed: straight quotes, tags by another spelling."""
+    needed = list(found.repairs)
+    args = found.args
+    if "smart_quotes" in allowed and found.keys is None:
+        args = tuple(arg.translate(_QUOTES) if arg[:1] in _SMART and arg else arg for arg in args)
+        needed += ["smart_quotes"] if args != found.args else []
+    if found.keys is not None and not PATCH_OPENING.match(text, found.start):
+        needed.append("tag_spelling")
+    return replace(found, args=args, repairs=tuple(needed)) if needed else found
 
 
 def instruction_of(command: Command) -> Instruction:
@@ -155,7 +172,7 @@ def parse(text: str, options: ParseOptions) -> Parsed:
     """Everything in a reply that is a command of this dialect, or looks like one; only its length can be refused."""
     check_text(text)
     reading = _Reading(text, options)
-    scan = find(text)
+    scan = find(Mender(options.repairs).tags(text), options.repairs)
     for item in scan.passed:
         reading.pass_over(item)
     contains = bool(scan.commands or scan.passed)
@@ -178,5 +195,5 @@ def parse(text: str, options: ParseOptions) -> Parsed:
         if inside is not None:
             reading.ignore("reasoning", f"it stands inside the reasoning tag <{inside}>", found.start, found.end)
         else:
-            commands.append(_loose(len(commands), found))
+            commands.append(_loose(len(commands), _mended(found, text, options.repairs)))
     return Parsed(tuple(commands), reading.all_ignored(), None, contains, "magvarupdate")

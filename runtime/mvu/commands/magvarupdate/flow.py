@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from runtime.mvu.commands.magvarupdate.limits import READ_DEPTH
-from runtime.mvu.commands.magvarupdate.values import key_text
-from runtime.mvu.commands.magvarupdate.yaml_text import plain_value
+from runtime.mvu.commands.magvarupdate.values import is_container, key_text
+from runtime.mvu.commands.magvarupdate.yaml_text import flow_text, plain_value
 
 _BLANK = re.compile(r"(?:\s|(?:(?<=\s)|^)#[^\n]*)*")
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\[\s\S])*)"')
@@ -165,7 +165,9 @@ class _Reader:
 
 
 def _key(value: Any) -> str:
-    return "" if value is None else key_text(value)
+    if value is None:
+        return ""
+    return flow_text(value) if is_container(value) else key_text(value)
 
 
 def read_flow(text: str) -> Any:

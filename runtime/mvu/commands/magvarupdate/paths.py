@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from interpreter.javascript import UNDEFINED, utf16_char_at, utf16_length
@@ -50,6 +51,7 @@ def _tidy_segment(match: re.Match[str]) -> str:
     return f'["{inner}"]' if _AWKWARD.search(inner) else inner
 
 
+@lru_cache(maxsize=1_024)
 def parts_of(text: str) -> tuple[str, ...]:
     """The keys that lodash reads in a path text."""
     if not text:
@@ -65,9 +67,14 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 def keys_of(text: str, root: Any) -> tuple[str, ...]:
     """The keys of a path text on ``root``: the whole text is one key when the root has it or nothing splits it."""
-    if not _DEEP.search(text) or (isinstance(root, dict) and text in root):
+    if isinstance(root, dict) and text in root:
         return (text,)
-    return parts_of(text)
+    return _split(text)
+
+
+@lru_cache(maxsize=1_024)
+def _split(text: str) -> tuple[str, ...]:
+    return (parts_of(text) if _DEEP.search(text) else ()) or (text,)
 
 
 def pointer_keys(pointer: str) -> tuple[str, ...]:
@@ -175,7 +182,7 @@ Hint = Callable[[Any, Any, Any], None]
 
 def write(root: Any, keys: Sequence[str], value: Any, hint: Hint | None = None) -> Any:
     """A root with ``value`` at ``keys``; scalars and gaps on the way become containers, as lodash has it."""
-    if any(key in _UNWRITABLE for key in keys):
+    if not _UNWRITABLE.isdisjoint(keys):
         return root
     trail: list[Any] = []
     for position, key in enumerate(keys):

@@ -5,9 +5,10 @@ Words, JSON, JSON5 for what stands in brackets (never code), single-quoted YAML,
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from interpreter.javascript import UNDEFINED, js_trim, parse_json
+from interpreter.javascript import UNDEFINED, js_number, js_trim, parse_json
 from runtime.mvu.commands.magvarupdate.limits import READ_DEPTH
 from runtime.mvu.commands.magvarupdate.mathematics import EMPTY, NO_VALUE, evaluate
 from runtime.mvu.commands.magvarupdate.text import Json5Fault, read_json5
@@ -15,6 +16,10 @@ from runtime.mvu.commands.magvarupdate.values import trim_ends
 from runtime.mvu.commands.magvarupdate.yaml_text import YamlFault, read_yaml
 
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "undefined": UNDEFINED}
+# A short number, or a quoted text without anything to unescape: every reading gives the same for them.
+_SIMPLE = re.compile(
+    "([+-]?[0-9]{1,6}(?:\\.[0-9]{1,6})?)|\"([^\"\\\\\x00-\x1f]*)\"|'([^'\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff-\uffff]*)'"
+)
 _JSON_STARTS = frozenset('"{[-0123456789')
 
 
@@ -57,6 +62,14 @@ def read_value(argument: Any, *, mathematics: bool = True) -> Any:
     text = js_trim(argument)
     if text in _WORDS:
         return _WORDS[text]
+    simple = _SIMPLE.fullmatch(text)
+    if simple is not None:
+        number = simple.group(1)
+        if number is None:
+            return simple.group(2) if text[0] == '"' else simple.group(3)
+        value = float(number) if "." in number else int(number)
+        if value:
+            return js_number(value)
     for reader in (_json, _json5, _quoted_yaml):
         value = reader(text)
         if value is not NO_VALUE:

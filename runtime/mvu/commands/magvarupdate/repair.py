@@ -17,13 +17,14 @@ _BLANK = re.compile("(?:[\\s\u180e\ufeff]|/\\*(?:[^*]|\\*(?!/))*(?:\\*/|\\Z)|//[
 _INLINE_BLANK = re.compile("[ \t\r\u00a0\u2000-\u200a\u202f\u205f\u3000\ufeff]*")
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?)?(?:[eE][+-]?[0-9]*)?")
 _WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*)?)(\.[0-9]*)?([eE][+-]?[0-9]*)?")
-_NAME = re.compile(r"[A-Za-z_$][A-Za-z_$0-9]*")
+_PATTERN = re.compile(r"/(?:[^/\\]|\\[\s\S])*/?")
 _CALL = re.compile(r"[A-Za-z_$][A-Za-z_$0-9]*\s*\(")
 _BARE = re.compile("[^,\\[\\]/{}\n+\"'`“”‘’´]*")
 _BARE_KEY = re.compile("[^,\\[\\]/{}\n+\"'`“”‘’´:]*")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _QUOTES = "\"'`“”‘’´"
-_CLOSING = {'"': '"“”', "“": '"“”', "”": '"“”', "'": "'", "‘": "‘’`´", "’": "‘’`´", "`": "‘’`´", "´": "‘’`´"}
+_DOUBLE, _SINGLE = '"“”', "'‘’`´"
+_CLOSING = {'"': '"', "'": "'", **dict.fromkeys("“”", _DOUBLE), **dict.fromkeys("‘’`´", _SINGLE)}
 _DELIMITERS = ",:[]/{}()\n+"
 _BARE_DELIMITERS = ",[]/{}\n+"
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
@@ -99,15 +100,27 @@ class _Reader:
         value = self.value()
         if value is _MISSING:
             self.fail("expected JSON, the text has none")
+        broken_line = self.text[: self.at].rstrip(" \t\r").endswith("\n")
+        comma = self.skip(",")
         self.blank()
-        self.skip(",")
-        self.blank()
-        while self.peek() in ("}", "]"):
+        if (comma or broken_line) and self._starts_value():
+            value = self.lines(value)
+        while self.peek() and self.peek() in "}]":
             self.at += 1
             self.blank()
         if self.at < len(self.text):
             self.fail(f"expected the end of the text, found {self.peek()!r}")
         return value
+
+    def lines(self, first: Any) -> list[Any]:
+        """Values one after the other without a list around them."""
+        items = [first]
+        while True:
+            value = self.value()
+            if value is _MISSING:
+                return items
+            items.append(value)
+            self.skip(",")
 
     def value(self) -> Any:
         self.blank()
@@ -122,11 +135,32 @@ class _Reader:
         elif mark and mark in _QUOTES:
             found = self.string()
         else:
-            found = self.number()
-            if found is _MISSING:
-                found = self.bare(key=False)
+            found = self.unquoted()
         self.blank()
         return found
+
+    def unquoted(self) -> Any:
+        """A text with escaped quotes, a number, a word, a pattern between slashes, or bare text."""
+        if self.skip("\\"):
+            while self.skip("\\"):
+                pass
+            mark = self.peek()
+            if mark == "{" or mark == "[":
+                self.fail("expected a value after '\\'")
+            return self.string(escaped=True) if mark and mark in _QUOTES else self.unquoted()
+        number = self.number()
+        if number is not _MISSING:
+            return number
+        for word, value in _WORDS.items():
+            if self.text.startswith(word, self.at) and word != "undefined":
+                self.at += len(word)
+                return value
+        if self.peek() == "/":
+            pattern = _PATTERN.match(self.text, self.at)
+            assert pattern is not None  # it matches from a slash on
+            self.at = pattern.end()
+            return pattern.group()
+        return self.bare(key=False)
 
     def object(self) -> dict[str, Any]:
         self.at += 1
@@ -140,7 +174,9 @@ class _Reader:
                 self.skip(",")
             first = False
             self.skip_ellipsis()
-            key = self.string() if self.peek() and self.peek() in _QUOTES else self.bare(key=True)
+            escaped = self.skip("\\")
+            quoted = self.peek() and self.peek() in _QUOTES
+            key = self.string(escaped=escaped) if quoted else self.bare(key=True)
             if key is _MISSING:
                 if self.peek() and self.peek() not in "}{][":
                     self.fail("expected an object key")
@@ -184,39 +220,63 @@ class _Reader:
 
     # -- strings
 
-    def string(self, *, stop_at_delimiter: bool = False, stop_at: int = -1) -> str:
-        begin = self.at
-        closing = _CLOSING[self.text[begin]]
-        at = begin + 1
-        parts: list[str] = []
-        text = self.text
+    def string(self, *, escaped: bool = False) -> str:
+        """A quoted text and the texts that follow it with ``+``."""
+        parts = [self._quoted(escaped)]
         while True:
+            start = self.at
+            self.blank()
+            if not self.skip("+"):
+                self.at = start
+                return "".join(parts)
+            self.blank()
+            if not self.peek() or self.peek() not in _QUOTES:
+                return "".join(parts)
+            parts.append(self._quoted(False))
+
+    def _quoted(self, escaped: bool) -> str:
+        """A quoted text; read again with an earlier end as long as the end found was none."""
+        begin, stop = self.at, len(self.text)
+        to_delimiter = False
+        while True:
+            found = self._attempt(begin, to_delimiter, stop, escaped)
+            if isinstance(found, str):
+                return found
+            escaped = False
+            to_delimiter, stop = (True, len(self.text)) if found < 0 else (False, found)
+
+    def _attempt(self, begin: int, to_delimiter: bool, stop: int, escaped: bool) -> str | int:
+        """The text, or where to stop when reading it again (-1: at a delimiter)."""
+        text = self.text
+        closing = _CLOSING[text[begin]]
+        parts: list[str] = []
+        at = begin + 1
+        while at < stop:
             self.spend(1)
-            if at >= len(text):
-                before = self.prior(at)
-                if not stop_at_delimiter and before > begin and text[before] in _DELIMITERS:
-                    self.at = begin
-                    return self.string(stop_at_delimiter=True)
-                self.at = at
-                return "".join(parts).rstrip()
             mark = text[at]
-            if at == stop_at or (stop_at_delimiter and mark in _BARE_DELIMITERS):
-                self.at = at
-                return "".join(parts).rstrip() + self._joined()
+            if to_delimiter and mark in _BARE_DELIMITERS:
+                break
             if mark in closing:
-                ended = self._end_of_string(begin, at, stop_at_delimiter)
+                ended = self._end_of_string(begin, at, to_delimiter)
                 if ended is None:
-                    return "".join(parts) + self._joined()
+                    return "".join(parts)
                 if isinstance(ended, int):
-                    self.at = begin
-                    return self.string(stop_at_delimiter=ended < 0, stop_at=ended)
+                    return ended
                 parts.append(mark if mark != "'" else '"')
+                at += 1
+            elif mark == "\\" and escaped and text[at + 1 : at + 2] in _CLOSING:
                 at += 1
             elif mark == "\\":
                 at = self._escape(at, parts)
             else:
                 parts.append(mark)
                 at += 1
+        if at >= len(text) and not to_delimiter:
+            before = self.prior(at)
+            if before > begin and text[before] in _DELIMITERS:
+                return -1
+        self.at = at
+        return "".join(parts).rstrip()
 
     def _end_of_string(self, begin: int, at: int, stop_at_delimiter: bool) -> int | str | None:
         """None: the string ends here. A number: read it again, up to there (-1: up to a delimiter). Text: go on."""
@@ -247,16 +307,6 @@ class _Reader:
             return at + 6
         parts.append(_ESCAPES.get(mark, mark))
         return min(at + 2, len(self.text))
-
-    def _joined(self) -> str:
-        """The texts that follow with ``+``."""
-        start = self.at
-        self.blank()
-        if not self.skip("+"):
-            self.at = start
-            return ""
-        self.blank()
-        return self.string() if self.peek() and self.peek() in _QUOTES else ""
 
     # -- scalars without quotes
 

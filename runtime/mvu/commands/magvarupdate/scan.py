@@ -13,7 +13,7 @@ from typing import Any
 
 from interpreter.javascript import js_trim
 from runtime.mvu.commands.magvarupdate.patch import PatchFault, operation_commands
-from runtime.mvu.commands.magvarupdate.text import TextError, parse_text
+from runtime.mvu.commands.magvarupdate.text import TextError, read_text
 
 _CALL = re.compile(r"_\.(set|insert|assign|remove|unset|delete|add)\(")
 _LOOKALIKE = re.compile(r"_[ \t]?\.\s*([A-Za-z]+)\s*[(（]")
@@ -49,6 +49,7 @@ class Found:
     start: int
     end: int
     keys: tuple[tuple[str, ...], ...] | None = None
+    repairs: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -213,23 +214,29 @@ def _without_fences(body: str) -> str:
     return js_trim(_CLOSING_FENCE.sub("", body, count=1))
 
 
-def _patches(text: str, passed: list[Passed]) -> Iterator[Found]:
+def _patches(text: str, passed: list[Passed], repairs: frozenset[str]) -> Iterator[Found]:
     for start, end, body in _blocks(text, passed):
         try:
-            items = parse_text(_without_fences(body))
+            items, mended = read_text(_without_fences(body))
+            needed = ("mended_text",) if mended else ()
+            if isinstance(items, dict) and "single_object" in repairs:
+                items, needed = [items], (*needed, "single_object")
             for item in operation_commands(items):
                 if item.name is None:
                     passed.append(Passed("unknown_operation", item.message, item.text[:200], start, end))
                 else:
-                    yield Found(item.name, item.args, "json_patch", item.text, start, end, item.keys)
+                    yield Found(item.name, item.args, "json_patch", item.text, start, end, item.keys, needed)
         except (TextError, PatchFault) as fault:
             passed.append(_pass("unreadable_block", str(fault), text, start, end))
 
 
-def find(text: str) -> Scan:
-    """Every command of a message in the upstream's order, and what looks like one but is not run."""
+def find(text: str, repairs: frozenset[str] = frozenset()) -> Scan:
+    """Every command of a message in the upstream's order, and what looks like one but is not run.
+
+    ``repairs`` are readings beyond the upstream's: ``single_object`` takes one patch operation for a list of one.
+    """
     passed: list[Passed] = []
-    commands = [*_patches(text, passed), *_calls(text, passed)]
+    commands = [*_patches(text, passed, repairs), *_calls(text, passed)]
     commands.sort(key=lambda command: command.start)
     passed.extend(_lookalikes(text, commands, passed))
     passed.sort(key=lambda item: item.start)

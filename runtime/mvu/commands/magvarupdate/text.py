@@ -79,20 +79,25 @@ def parse_text(text: str) -> Any:
 
     A text that opens with a bracket is JSON5, else mended JSON, else flow YAML; any other is YAML, else JSON5.
     """
+    return read_text(text)[0]
+
+
+def read_text(text: str) -> tuple[Any, bool]:
+    """``parse_text``, and whether the text had to be mended."""
     text = js_trim(text)
     if text[:1] in ("[", "{") and text:
         faults: list[str] = []
         for reader in (read_json5, read_repaired, _flow_or_yaml):
             try:
-                return reader(text)
+                return reader(text), reader is not read_json5
             except (Json5Fault, RepairFault, YamlFault, FlowFault) as fault:
                 faults.append(str(fault))
         raise TextError(faults[1])
     try:
-        return read_yaml(text, initial=True)
+        return read_yaml(text, initial=True), False
     except YamlFault as fault:
         try:
-            return read_json5(text)
+            return read_json5(text), False
         except Json5Fault:
             raise TextError(str(fault)) from fault
 

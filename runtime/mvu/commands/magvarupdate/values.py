@@ -68,11 +68,12 @@ def equal(left: Any, right: Any) -> bool:
             for key, value in one.items():
                 if key not in other:
                     return False
-                stack.append((value, other[key]))
+                if value is not other[key]:
+                    stack.append((value, other[key]))
         elif isinstance(one, list):
             if not isinstance(other, list) or len(one) != len(other):
                 return False
-            stack.extend(zip(one, other, strict=True))
+            stack.extend(pair for pair in zip(one, other, strict=True) if pair[0] is not pair[1])
         elif not _equal_scalars(one, other):
             return False
     return True

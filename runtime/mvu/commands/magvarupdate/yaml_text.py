@@ -129,7 +129,7 @@ class _Builder:
 
     def _key(self, value: Any, members: dict[str, Any]) -> str:
         key = "" if value is None else js_number_text(value) if is_number(value) else value
-        text = key if isinstance(key, str) else _flow_text(key)
+        text = key if isinstance(key, str) else flow_text(key)
         if text in members and not self.initial:
             raise YamlFault(f"expected each key once, found {text[:40]!r} again")
         return text
@@ -142,13 +142,13 @@ class _Builder:
             frame.merges.append(source)
 
 
-def _flow_text(value: Any) -> str:
+def flow_text(value: Any) -> str:
     """A collection that stands as a key, as its reader spells it: ``{ user }``, ``[ a, b ]``."""
     if isinstance(value, dict):
-        members = [key if item is None else f"{key}: {_flow_text(item)}" for key, item in value.items()]
+        members = [key if item is None else f"{key}: {flow_text(item)}" for key, item in value.items()]
         return f"{{ {', '.join(members)} }}" if members else "{}"
     if isinstance(value, list):
-        return f"[ {', '.join(map(_flow_text, value))} ]" if value else "[]"
+        return f"[ {', '.join(map(flow_text, value))} ]" if value else "[]"
     return value if isinstance(value, str) else json_text(value)
 
 
