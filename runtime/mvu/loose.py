@@ -67,6 +67,14 @@ def _code(refusal: Refusal) -> str:
     return "MVU_PATH_MISSING" if refusal.code in _MISSING else "MVU_SCHEMA"
 
 
+def _dropped(receipts: list[Receipt], code: str) -> tuple[Receipt, ...]:
+    """The receipts of a reply that failed as a whole: what was applied is taken back, and says so."""
+    error = InnkeeperError(code, "nothing of the reply is kept: the reply as a whole is refused")
+    return tuple(
+        receipt if receipt.code else Receipt(receipt.command, "refused", code, error) for receipt in receipts
+    )
+
+
 def _nearest(root: Any, keys: tuple[str, ...]) -> str:
     """The nearest existing path of keys, by spelling at the first key that leads nowhere."""
     for depth, key in enumerate(keys):
@@ -89,7 +97,12 @@ def _refused(command: Command, refusal: Refusal, root: Any, earlier: int) -> Rec
     if code == "MVU_PATH_MISSING" and refusal.keys and earlier < _SUGGESTED:
         details["nearest"] = _nearest(root, refusal.keys)
         message = f"{message}; the nearest existing path is '{details['nearest']}'"
-    return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
+    return Receipt(command, "refused", code, InnkeeperError(code, f"{message}, at '{details['path']}'", details))
+
+
+def _done(command: Command, note: str = "") -> Receipt:
+    """The receipt of an applied command, with what its reader should know."""
+    return Receipt(command, "applied", None, InnkeeperError("", note) if note else None)
 
 
 def apply_loose(
@@ -123,7 +136,7 @@ def _plain(variables: envelope.Variables, commands: list[Command]) -> Applied:
             receipts.append(_refused(command, done.refusal, before, refused))
             refused += 1
         else:
-            receipts.append(Receipt(command, "applied", message=_LOSSY if done.lossy else ""))
+            receipts.append(_done(command, _LOSSY if done.lossy else ""))
     data = before
     if outcome.modified:
         data = as_json(outcome.stat_data)[0] if engine.exotic else outcome.stat_data
@@ -145,11 +158,7 @@ def _finished(
     try:
         envelope.check_budget(result)
     except InnkeeperError as error:
-        kept = tuple(
-            receipt if receipt.code else Receipt(receipt.command, "refused", error.code, "nothing of the reply is kept")
-            for receipt in receipts
-        )
-        raise ApplyError(error, kept) from error
+        raise ApplyError(error, _dropped(receipts, error.code)) from error
     display, delta = (outcome.display_data, outcome.delta_data) if outcome else (None, None)
     return LooseApplied(result, diagnostics, tuple(receipts), changes, display, delta)
 
@@ -180,8 +189,8 @@ def _declared(
         except InnkeeperError as error:
             companion.drop()
             error.details.setdefault("command", position)
-            receipts.append(Receipt(command, "refused", error.code, error.message, error.details))
-            raise ApplyError(error, tuple(receipts)) from error
+            receipts.append(Receipt(command, "refused", error.code, error))
+            raise ApplyError(error, _dropped(receipts, error.code)) from error
         else:
-            receipts.append(Receipt(command, "applied", message="" if changed else _UNCHANGED))
+            receipts.append(_done(command, "" if changed else _UNCHANGED))
     return _finished(variables, receipts, companion.state, variables["schema"], None)

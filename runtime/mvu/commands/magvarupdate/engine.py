@@ -232,7 +232,8 @@ class Engine:
             new = _as_number(old, new)
             before = old
             shown_old, shown_new = (old[0], _first(new)) if pair else (old, new)
-            self.exotic = self.exotic or is_exotic(new)
+            inside_text = isinstance(paths.get(self.state, keys[:-1]), str)  # becomes a list, perhaps with holes
+            self.exotic = self.exotic or inside_text or is_exotic(new)
             self._write(keys, new)
         self._note(shown, f"{trim_ends(json_text(shown_old))}->{trim_ends(json_text(shown_new))}", instruction.reason)
         self._updated(path, before, new)

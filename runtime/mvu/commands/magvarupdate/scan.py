@@ -208,7 +208,13 @@ def _blocks(text: str, passed: list[Passed]) -> Iterator[tuple[int, int, str]]:
         passed.append(_pass("unclosed_block", message, text, opened.start(), len(text)))
 
 
-def _without_fences(body: str) -> str:
+def patch_bodies(text: str) -> list[str]:
+    """The bodies of the patch blocks of a text."""
+    return [body for _, _, body in _blocks(text, [])]
+
+
+def without_fences(body: str) -> str:
+    """A text without the Markdown fence around it; the opening fence takes the rest of its line with it."""
     body = js_trim(body)
     body = _OPENING_FENCE.sub("", body, count=1) if body.startswith("```") else body
     return js_trim(_CLOSING_FENCE.sub("", body, count=1))
@@ -217,7 +223,7 @@ def _without_fences(body: str) -> str:
 def _patches(text: str, passed: list[Passed], repairs: frozenset[str]) -> Iterator[Found]:
     for start, end, body in _blocks(text, passed):
         try:
-            items, mended = read_text(_without_fences(body))
+            items, mended = read_text(without_fences(body))
             needed = ("mended_text",) if mended else ()
             if isinstance(items, dict) and "single_object" in repairs:
                 items, needed = [items], (*needed, "single_object")
