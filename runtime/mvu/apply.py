@@ -20,7 +20,7 @@ from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
 from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.weigh import NOTHING, Weight, change, weigh
-from runtime.values.patch import Change, diff
+from runtime.values.patch import Change, diff, to_merge_patch, to_rfc6902
 from runtime.values.rows import InnkeeperError
 
 
@@ -118,6 +118,14 @@ class Applied:
     def served(self) -> envelope.Variables:
         """The envelope as readers see it after this update."""
         return envelope.served(self.variables, self.changes)
+
+    def json_patch(self) -> list[Change]:
+        """The changes as an RFC 6902 patch of ``stat_data``."""
+        return to_rfc6902(self.changes)
+
+    def merge_patch(self, before: envelope.Variables) -> Any:
+        """The changes as an RFC 7386 merge patch; ``MVU_UNSUPPORTED`` where one cannot say them (a new null)."""
+        return to_merge_patch(before["stat_data"], self.variables["stat_data"])
 
 
 class ApplyError(InnkeeperError):
