@@ -29,6 +29,7 @@ class Run:
         "restricted",
         "row",
         "steps",
+        "strict_numbers",
         "string",
         "unclean",
         "version",
@@ -48,6 +49,8 @@ class Run:
         self.loop_items = limits.LOOP_ITEMS.under(profile)
         self.version = version
         self.restricted = version < 3
+        # What the reference implementation refused although Zod does not: version 1 and the profile keep it.
+        self.strict_numbers = version < 3 and (profile == "reference" or version == 1)
         self.frozen: dict[int, Any] = {}
         self.regexes: dict[int, Any] = {}
         self.unclean = False

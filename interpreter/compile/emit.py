@@ -56,7 +56,7 @@ def emit(c: FastCompiler, node: n.Node, x: str, out: str, *, inside: bool = Fals
         return 0
     maker = _EMITTERS.get(type(node))
     if maker is not None and (not node.checks or type(node) in (n.StringNode, n.NumberNode)):
-        cost = maker(c, node, x, out)
+        cost: int | None = maker(c, node, x, out)
         if cost is not None:
             return cost
     return _exact(c, node, x, out)

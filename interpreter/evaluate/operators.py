@@ -96,7 +96,7 @@ def _operand(run: Run, value: Any) -> None:
 
 def finite(run: Run, value: Any) -> Any:
     """Under the profile ``reference`` of versions 1 and 2 a non-finite number is over the limit."""
-    if run.restricted and run.profile == "reference" and isinstance(value, float) and not math.isfinite(value):
+    if run.strict_numbers and isinstance(value, float) and not math.isfinite(value):
         raise BudgetExceeded("interpreter.number", 0, "non-finite numbers", js.js_number_text(value))
     return value
 
@@ -211,7 +211,8 @@ BINARY: dict[str, Callable[[Run, Any, Any], Any]] = {
 
 def plus(run: Run, value: Any) -> Any:
     """Unary ``+``; versions 1 and 2 take numbers and strings only."""
-    if run.restricted and not (isinstance(value, (int, float, str)) and not isinstance(value, bool)):
+    strange = run.strict_numbers and (isinstance(value, bool) or not isinstance(value, (int, float, str)))
+    if strange or (run.restricted and isinstance(value, (dict, list))):
         raise EvaluationError("MVU_SCHEMA_CODE", f"expected a number or string after +, found {describe(value)}")
     return finite(run, to_number(value))
 

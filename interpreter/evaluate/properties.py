@@ -238,7 +238,7 @@ def _set_item(run: Run, target: list[Any], key: Any, value: Any) -> None:
     if index < len(target):
         target[index] = value
         return
-    if run.restricted:
+    if run.strict_numbers:
         raise EvaluationError("MVU_SCHEMA_CODE", f"expected an existing array index, found {index}")
     grow = index - len(target)
     if index > _LARGEST_INDEX:

@@ -32,9 +32,9 @@ def declaration_status(source: str) -> DeclarationStatus:
         return DeclarationStatus("inline", addresses)
     if REGISTER in source and not any(not _HELPER.search(address) for address in addresses):
         return DeclarationStatus("inline", addresses)
-    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", source, flags=re.DOTALL)
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", _IMPORT.sub("", source), flags=re.DOTALL)
     others = tuple(address for address in addresses if not _HELPER.search(address))
-    if others and not re.sub(_IMPORT, "", code).strip(" \t\r\n;)"):
+    if others and not code.strip(" \t\r\n;)"):
         return DeclarationStatus("remote", addresses)
     if others and REGISTER in source:
         return DeclarationStatus("remote", addresses)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from interpreter import errors as interpreter_errors
 from runtime.mvu import envelope
@@ -51,23 +51,37 @@ class SchemaLike(Protocol):
     def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike: ...
 
 
-class Receipt(NamedTuple):
-    """What became of one command: ``applied``, or ``refused`` with a code and the error that says why."""
+class Receipt:
+    """What became of one command: ``applied``, or ``refused`` with a code.
 
-    command: Command
-    status: str
-    code: str | None = None
-    error: InnkeeperError | None = None
+    ``message`` and ``details`` say what was expected, what was found and where; an ``error`` says it only when asked,
+    since looking for the nearest path costs more than a command.
+    """
+
+    __slots__ = ("_details", "_error", "_message", "code", "command", "status")
+
+    def __init__(
+        self,
+        command: Command,
+        status: str,
+        code: str | None = None,
+        message: str = "",
+        details: dict[str, Any] | None = None,
+        *,
+        error: InnkeeperError | None = None,
+    ) -> None:
+        self.command, self.status, self.code = command, status, code
+        self._message, self._details, self._error = message, details, error
 
     @property
     def message(self) -> str:
-        """What was expected, what was found, where."""
-        return "" if self.error is None else self.error.message
+        """The sentence for people."""
+        return self._message if self._error is None else self._error.message
 
     @property
     def details(self) -> dict[str, Any]:
         """The same for machines."""
-        return {} if self.error is None else self.error.details
+        return (self._details or {}) if self._error is None else self._error.details
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; ``normalised`` reads as the very same command."""
@@ -155,7 +169,7 @@ class _Batch:
         self.rest = envelope.rest_weight(variables)
         self.exact = False
         self.hint: Hint = memory.hint if memory is not None else no_hint
-        self.native = NativeRules(free=self.version == 1)
+        self.native = NativeRules(self.version == 1, None if schema is not None else {})
         self.creating = CreatingRules()
 
     def run(self, command: Command) -> None:
@@ -240,7 +254,7 @@ def apply_commands(
         except InnkeeperError as error:
             if memory is not None:
                 memory.reject()
-            receipts.append(Receipt(command, "refused", error.code, error))
+            receipts.append(Receipt(command, "refused", error.code, error=error))
             if error.code not in DIAGNOSTIC_CODES:
                 error.details.setdefault("command", position)
                 raise ApplyError(error, _none_kept(receipts)) from error
@@ -263,9 +277,10 @@ def apply_commands(
 def _none_kept(receipts: list[Receipt]) -> tuple[Receipt, ...]:
     """Receipts of a batch that failed: what was applied before the error is taken back, and says so."""
     last = receipts[-1]
-    dropped = InnkeeperError(last.code or "", "nothing of the batch is kept: a later command is fatal")
     return tuple(
-        Receipt(receipt.command, "refused", last.code, dropped) if receipt.status == "applied" else receipt
+        Receipt(receipt.command, "refused", last.code, "nothing of the batch is kept: a later command is fatal")
+        if receipt.status == "applied"
+        else receipt
         for receipt in receipts
     )
 

@@ -155,13 +155,46 @@ def _lines_of(error: ApplyError | CommandError) -> list[dict[str, Any]]:
     ]
 
 
+_SAMPLE_DEPTH = 16
+
+
+def sample_value(schema: Any, depth: int = 0) -> Any:
+    """A plain value that a JSON Schema describes: defaults, first choices, least numbers; a guess that is parsed after."""
+    if not isinstance(schema, dict) or depth > _SAMPLE_DEPTH:
+        return None
+    for name in ("default", "const"):
+        if name in schema:
+            return schema[name]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for name in ("anyOf", "oneOf", "allOf"):
+        if schema.get(name):
+            return sample_value(schema[name][0], depth + 1)
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    if kind == "object":
+        wanted = schema.get("required", [])
+        return {name: sample_value(part, depth + 1) for name, part in schema.get("properties", {}).items() if name in wanted}
+    if kind == "array":
+        return [sample_value(schema.get("items"), depth + 1) for _ in range(int(schema.get("minItems", 0)))]
+    if kind in ("number", "integer"):
+        low, high = schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1), schema.get("maximum")
+        return low if high is None or low <= high else high
+    if kind == "string":
+        return "x" * int(schema.get("minLength", 0))
+    return False if kind == "boolean" else None
+
+
 def describe_declaration(body: Mapping[str, Any], *, clock: int) -> dict[str, Any]:
     """``POST /mvu/declaration``: fields, JSON Schema and a sample of what the declaration makes of ``{}``."""
     schema = compiled(_text(body, "source", required=True) or "")
     result = schema.parse({}, clock=clock)
+    if not result.ok:
+        guess = schema.parse(sample_value(schema.json_schema(io="input")), clock=clock)
+        result = guess if guess.ok else result
     return {
         "interpreterVersion": schema.version,
-        "fields": schema.fields(),
+        "fields": [field.to_json() for field in schema.fields()],
         "jsonSchema": schema.json_schema(),
         "sample": result.value if result.ok else None,
         "sampleIssues": [] if result.ok else [issue.to_json() for issue in result.issues],

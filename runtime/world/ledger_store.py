@@ -184,7 +184,7 @@ class LedgerWorldStore:
         binding = binding_of(self._tx, session_id)
         if session is None or session["deleted"] or binding is None:
             return None
-        events = tuple(story_event(event) for event in world_events(self._tx, session) if event.seq >= binding["seq"])
+        events = self._events(session, binding["seq"])
         kept = snapshot_of(self._tx, session_id, len(events))
         snapshot = (kept[0], self._tx.load_content(kept[1])) if kept is not None else None
         data = binding["data"]

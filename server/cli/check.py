@@ -91,7 +91,7 @@ def check_declaration(raw: bytes, name: str, *, as_json: bool) -> int:
         else:
             print(f"error {refused.code} {name}: {error}")
         return 1
-    fields = schema.fields()
+    fields = [field.to_json() for field in schema.fields()]
     if as_json:
         print(
             json.dumps(
@@ -113,10 +113,8 @@ def check_declaration(raw: bytes, name: str, *, as_json: bool) -> int:
     return 0
 
 
-def field_line(field: Any) -> str:
+def field_line(field: dict[str, Any]) -> str:
     """One field as a person reads it."""
-    if not isinstance(field, dict):
-        field = field.to_json()
     notes = [str(field.get("type", ""))]
     notes += [
         f"{key} {json.dumps(value, ensure_ascii=False)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runtime.dimensions.binding import bind, check_plan, plan_sync, sync
+from runtime.dimensions.binding import bind, sync
 from runtime.dimensions.domain import edit, initialize, move
 from runtime.dimensions.errors import DimensionError
 from runtime.dimensions.package import check_world, read_world
@@ -103,16 +103,6 @@ def test_missing_records_need_force() -> None:
     dropped, report = run(gone, {"cityWall": WALL})
     assert report["outcomes"]["study"] == "drop-ledger"
     assert "study" not in dropped.ledger
-
-
-def test_a_stale_plan_aborts() -> None:
-    state = session({"study": STUDY})
-    target = world({"study": CHANGED})
-    plan = {step.key: step.outcome for step in plan_sync(state, target, force=False)}
-    check_plan(state, target, plan, force=False)
-    with pytest.raises(DimensionError) as refused:
-        check_plan(edited(state), target, plan, force=False)
-    assert refused.value.code == "world_data_sync_conflict"
 
 
 def test_another_world_is_refused() -> None:

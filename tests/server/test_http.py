@@ -135,7 +135,7 @@ def test_apply_explains_without_storing(client: Client) -> None:
     body["reply"] = "_.add('hp', -4); _.set('hp', -1);"
     found = client.call("POST", "/mvu/apply", json=body).json()
     assert [command["status"] for command in found["commands"]] == ["applied", "refused"]
-    assert found["commands"][0]["span"] == [0, 16]
+    assert found["commands"][0]["span"] == [0, 15]
     assert found["after"]["stat_data"]["hp"] == 6
     assert found["issues"][0]["code"] == "too_small"
 

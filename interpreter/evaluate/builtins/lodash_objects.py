@@ -29,6 +29,7 @@ from interpreter.evaluate.builtins.lodash_base import (
 from interpreter.evaluate.builtins.numbers import ONE_NUMBER
 from interpreter.evaluate.builtins.objects import clone, object_entries, object_keys
 from interpreter.evaluate.builtins.strings import split_text
+from interpreter.evaluate.builtins.symbols import symbol_count, symbols
 from interpreter.evaluate.operators import call_function, describe, is_callable, property_key, to_text
 from interpreter.evaluate.properties import UNSAFE, call_member, check_mutable, delete_member, get_member, set_member
 from interpreter.evaluate.values import Chain, DateValue, ErrorValue, MapValue, Native, SetValue
@@ -278,7 +279,7 @@ def _clone_deep(run: Run, a: Items) -> Any:
 
 @lodash("clamp")
 def _clamp(run: Run, a: Items) -> Any:
-    if run.restricted and (len(a) != 3 or not all(js.is_number(value) for value in a)):
+    if run.strict_numbers and (len(a) != 3 or not all(js.is_number(value) for value in a)):
         raise EvaluationError("MVU_SCHEMA_CODE", "expected three numbers for _.clamp, found something else")
     low, high = arg(a, 1), arg(a, 2)
     if high is UNDEFINED:
@@ -542,17 +543,17 @@ def _truncate(_run: Run, a: Items) -> Any:
     settings = options if type(options) is dict else {}
     length = int(integer(settings.get("length", 30)))
     mark = _as_text(settings.get("omission", "..."))
-    if js.utf16_length(value) <= length:
+    if symbol_count(value) <= length:
         return value
-    return js.utf16_slice(value, 0, max(0, length - js.utf16_length(mark))) + mark
+    return "".join(symbols(value)[: max(0, length - symbol_count(mark))]) + mark
 
 
 @lodash("pad")
 def _pad(run: Run, a: Items) -> Any:
     value, length = _as_text(arg(a, 0)), int(integer(arg(a, 1)))
-    width = js.utf16_length(value)
-    left = call_member(run, value, "padStart", [width + max(0, length - width) // 2, *a[2:]])
-    return call_member(run, left, "padEnd", [length, *a[2:]])
+    width, missing = js.utf16_length(value), max(0, length - symbol_count(value))
+    left = call_member(run, value, "padStart", [width + missing // 2, *a[2:]])
+    return call_member(run, left, "padEnd", [width + missing, *a[2:]])
 
 
 @lodash("escapeRegExp")
@@ -722,7 +723,8 @@ def _cast_array(_run: Run, a: Items) -> Any:
 
 @lodash("toArray")
 def _to_array(run: Run, a: Items) -> Any:
-    return values_of(run, arg(a, 0))
+    value = arg(a, 0)
+    return symbols(value) if isinstance(value, str) else values_of(run, value)
 
 
 @lodash("toPath")

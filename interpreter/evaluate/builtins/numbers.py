@@ -137,7 +137,7 @@ def _check_numbers(run: Run, name: str, arguments: list[Any]) -> None:
         message = f"expected at most {limits.MATH_ARGUMENTS.default} arguments of {name}, found {len(arguments)}"
         raise EvaluationError("MVU_SCHEMA_CODE", message)
     for value in arguments:
-        if not js.is_number(value):
+        if not js.is_number(value) and (run.strict_numbers or isinstance(value, (dict, list))):
             raise EvaluationError("MVU_SCHEMA_CODE", f"expected numbers for {name}, found {describe(value)}")
 
 

@@ -13,7 +13,7 @@ from runtime.world.host.refusals import HostRefusal
 from runtime.world.host.tools import actors_of, tags_of, tool_intent, tool_of
 from runtime.world.host.views import state_view
 from runtime.world.intents import Intent, check_intent
-from runtime.world.opening import character_fields
+from runtime.world.opening import entry_for
 from runtime.world.patching import add_delta, is_delta
 from runtime.world.pointers import MISSING, PointerError, read, segments_of
 
@@ -71,12 +71,12 @@ def _summoned(line: Line, patch: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(item, str) or item.strip().startswith("-"):
             continue
         actor = item.strip().removeprefix("+")
-        if actor in line.state["characters"]:
-            continue
-        if actor not in line.canon.cards or "." in actor:
+        if "." in actor or (actor not in line.canon.cards and actor not in line.opening["characters"]):
             have = ", ".join(line.canon.cards)
             raise HostRefusal("HOST_COMMAND", f"expected somebody with a card ({have}), found {actor!r}")
-        fields[f"characters.{actor}"] = character_fields(line.canon, line.canon.cards[actor])
+        entry = entry_for(line.canon, line.state, actor)
+        if entry is not None:
+            fields[f"characters.{actor}"] = entry
     return {**fields, **patch}
 
 
