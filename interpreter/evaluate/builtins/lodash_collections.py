@@ -145,7 +145,7 @@ ARRAYS["keyBy"] = _grouped(dict.__setitem__)
 @lodash("size")
 def _size(run: Run, a: Items) -> Any:
     value = arg(a, 0)
-    return js.utf16_length(value) if isinstance(value, str) else len(items_of(run, value))
+    return len(items_of(run, value))  # lodash counts the characters of a text, not its units
 
 
 @lodash("includes", "contains")
