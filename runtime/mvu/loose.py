@@ -70,9 +70,9 @@ def _code(refusal: Refusal) -> str:
 
 def _dropped(receipts: list[Receipt], code: str) -> tuple[Receipt, ...]:
     """The receipts of a reply that failed as a whole: what was applied is taken back, and says so."""
-    error = InnkeeperError(code, "nothing of the reply is kept: the reply as a whole is refused")
+    message = "nothing of the reply is kept: the reply as a whole is refused"
     return tuple(
-        receipt if receipt.code else Receipt(receipt.command, "refused", code, error) for receipt in receipts
+        receipt if receipt.code else Receipt(receipt.command, "refused", code, message) for receipt in receipts
     )
 
 
@@ -98,12 +98,12 @@ def _refused(command: Command, refusal: Refusal, root: Any, earlier: int) -> Rec
     if code == "MVU_PATH_MISSING" and refusal.keys and earlier < _SUGGESTED:
         details["nearest"] = _nearest(root, refusal.keys)
         message = f"{message}; the nearest existing path is '{details['nearest']}'"
-    return Receipt(command, "refused", code, InnkeeperError(code, f"{message}, at '{details['path']}'", details))
+    return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
 
 
 def _done(command: Command, note: str = "") -> Receipt:
     """The receipt of an applied command, with what its reader should know."""
-    return Receipt(command, "applied", None, InnkeeperError("", note) if note else None)
+    return Receipt(command, "applied", None, note)
 
 
 def apply_loose(
@@ -189,7 +189,7 @@ def _declared(
         except InnkeeperError as error:
             companion.drop()
             error.details.setdefault("command", position)
-            receipts.append(Receipt(command, "refused", error.code, error))
+            receipts.append(Receipt(command, "refused", error.code, error=error))
             raise ApplyError(error, _dropped(receipts, error.code)) from error
         else:
             receipts.append(_done(command, "" if changed else _UNCHANGED))
