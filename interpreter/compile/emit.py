@@ -28,7 +28,8 @@ def emit_function(c: FastCompiler, node: n.Node, name: str, slot: int) -> None:
     w.indent = 1
     remembers = holds_containers(node)
     if remembers:
-        w.line("if M is not None:")
+        w.line("keeps = M is not None and (v.__class__ is dict or v.__class__ is list)")
+        w.line("if keeps:")
         w.line(f"    known = M.recall({slot}, v, R)")
         w.line("    if known is not None: return known")
         w.line("    before = R.steps; clock = R.clock_reads")
@@ -40,9 +41,7 @@ def emit_function(c: FastCompiler, node: n.Node, name: str, slot: int) -> None:
         cost = emit(c, node, "v", "result", inside=True)
     w.lines[position] = f"    R.steps += {cost}\n    if R.steps > R.limit: raise F"
     if remembers:
-        w.line(
-            "if M is not None and result is v and R.clock_reads == clock: M.remember(" + f"{slot}, v, R.steps - before)"
-        )
+        w.line("if keeps and result is v and R.clock_reads == clock: M.remember(" + f"{slot}, v, R.steps - before)")
     w.line("return result")
     w.line("")
 
@@ -56,7 +55,7 @@ def emit(c: FastCompiler, node: n.Node, x: str, out: str, *, inside: bool = Fals
         return 0
     maker = _EMITTERS.get(type(node))
     if maker is not None and (not node.checks or type(node) in (n.StringNode, n.NumberNode)):
-        cost = maker(c, node, x, out)
+        cost: int | None = maker(c, node, x, out)
         if cost is not None:
             return cost
     return _exact(c, node, x, out)

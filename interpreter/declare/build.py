@@ -8,8 +8,9 @@ from typing import Any
 from interpreter import limits
 from interpreter.budget import Run
 from interpreter.declare import nodes as n
-from interpreter.declare.constructors import UNKNOWN, zod_namespace
+from interpreter.declare.constructors import UNKNOWN
 from interpreter.declare.methods import PARSERS
+from interpreter.declare.namespace import zod_namespace
 from interpreter.errors import BudgetExceeded, EvaluationError, Fault, InterpreterError
 from interpreter.evaluate.builtins.globals import globals_for
 from interpreter.evaluate.code import Compiler

@@ -10,178 +10,47 @@ from typing import Any
 from interpreter import javascript as js
 from interpreter.budget import Run
 from interpreter.declare import nodes as n
+from interpreter.declare.check_makers import (
+    callable_argument,
+    format_check,
+    issue_path,
+    number_format,
+)
 from interpreter.declare.options import build_error, check_params, error_of, params, schema
 from interpreter.declare.templates import template_node
 from interpreter.evaluate.builtins.arguments import arg
 from interpreter.evaluate.operators import call_function, describe, is_callable, property_key
-from interpreter.evaluate.regular import FinitePattern
-from interpreter.evaluate.values import Getter, Namespace, Native
+from interpreter.evaluate.values import Getter, Native
 from interpreter.javascript import UNDEFINED, js_key_order, truthy
-from interpreter.regex import FiniteRegex, Regex, RegExp
+from interpreter.regex import RegExp
 
 Arguments = list[Any]
 Make = Callable[[Run, Arguments], Any]
 
 UNKNOWN = n.SimpleNode(kind="unknown")
 NEVER = n.SimpleNode(kind="never")
-_FORMAT_OPTIONS = ("version", "precision", "offset", "local", "hostname", "protocol", "normalize", "delimiter", "alg")
-
-
-# --- checks ------------------------------------------------------------------------------------------------------
-
-
-def number_bound(kind: type[n.LessThan] | type[n.GreaterThan], inclusive: bool, fixed: Any = None) -> Make:
-    """``min``, ``gt``, ``positive``…"""
-
-    def make(_run: Run, a: Arguments) -> Any:
-        value, options = (fixed, arg(a, 0)) if fixed is not None else (arg(a, 0), arg(a, 1))
-        return kind(value=value, inclusive=inclusive, **check_params(options))
-
-    return make
-
-
-def length_check(kind: Any, field: str, fixed: int | None = None) -> Make:
-    """``min``, ``max``, ``length``, ``nonempty`` of strings, arrays, sets and maps."""
-
-    def make(_run: Run, a: Arguments) -> Any:
-        value, options = (fixed, arg(a, 0)) if fixed is not None else (arg(a, 0), arg(a, 1))
-        return kind(**{field: value}, **check_params(options))
-
-    return make
-
-
-def multiple_of(_run: Run, a: Arguments) -> Any:
-    """``multipleOf`` and ``step``."""
-    return n.MultipleOf(value=arg(a, 0), **check_params(arg(a, 1)))
-
-
-def number_format(name: Any) -> Make:
-    """``int`` and its kin as a check."""
-    return lambda run, a: n.NumberFormat(format=name, **check_params(arg(a, 0)))
-
-
-def regex_check(run: Run, a: Arguments) -> Any:
-    """``regex(pattern, message)``."""
-    pattern: Any = arg(a, 0)
-    if isinstance(pattern, FinitePattern):
-        pattern = pattern.build(run)
-    elif isinstance(pattern, RegExp):
-        pattern = pattern.regex
-    if not isinstance(pattern, (Regex, FiniteRegex)):
-        raise build_error(f"expected a regular expression literal for regex(), found {describe(pattern)}")
-    return n.StringFormat(format="regex", pattern=pattern, **check_params(arg(a, 1)))
-
-
-def includes_check(_run: Run, a: Arguments) -> Any:
-    """``includes(text, {position})``."""
-    options = params(arg(a, 1))
-    position = options.get("position", UNDEFINED)
-    where = None if position is UNDEFINED else position
-    return n.Includes(text=str(arg(a, 0)), position=where, **check_params(arg(a, 1)))
-
-
-def starts_check(_run: Run, a: Arguments) -> Any:
-    """``startsWith(text)``."""
-    return n.StartsWith(text=str(arg(a, 0)), **check_params(arg(a, 1)))
-
-
-def ends_check(_run: Run, a: Arguments) -> Any:
-    """``endsWith(text)``."""
-    return n.EndsWith(text=str(arg(a, 0)), **check_params(arg(a, 1)))
-
-
-def format_check(name: str, fixed: dict[str, Any] | None = None) -> Make:
-    """A named string format as a check."""
-
-    def make(_run: Run, a: Arguments) -> Any:
-        given = params(arg(a, 0))
-        options = dict(fixed or {})
-        for key in _FORMAT_OPTIONS:
-            value = given.get(key, UNDEFINED)
-            if value is not UNDEFINED and value is not None:
-                options[key] = value.regex if isinstance(value, RegExp) else value
-        if name == "uuid" and options.get("version") not in (None, *(f"v{index}" for index in range(1, 9))):
-            raise build_error(f'Invalid UUID version: "{options["version"]}"')
-        return n.StringFormat(format=name, options=MappingProxyType(options), **check_params(arg(a, 0)))
-
-    return make
-
-
-def overwrite(name: str) -> Make:
-    """``trim``, ``toLowerCase``, ``toUpperCase``, ``slugify``, ``normalize``."""
-    return lambda run, a: n.Overwrite(name=name, argument=None if arg(a, 0) is UNDEFINED else arg(a, 0))
-
-
-def overwrite_function(_run: Run, a: Arguments) -> Any:
-    """``overwrite(fn)``."""
-    return n.Overwrite(function=_callable(arg(a, 0), "overwrite"))
-
-
-def _callable(value: Any, where: str) -> Any:
-    if not is_callable(value):
-        raise build_error(f"expected a function for {where}, found {describe(value)}")
-    return value
-
-
-def refine_check(_run: Run, a: Arguments) -> Any:
-    """``refine(fn, params)``."""
-    options = params(arg(a, 1))
-    given = options.get("params", UNDEFINED)
-    return n.Refine(
-        function=_callable(arg(a, 0), "refine"),
-        path=issue_path(options.get("path")),
-        params=None if given is UNDEFINED else given,
-        **check_params(arg(a, 1)),
-    )
-
-
-def issue_path(value: Any) -> tuple[str | int, ...]:
-    """The path that an author gave to a refinement."""
-    if not isinstance(value, list):
-        return ()
-    return tuple(part if isinstance(part, (str, int)) else js.to_text(part, str) for part in value)
-
-
-def super_refine_check(run: Run, a: Arguments) -> Any:
-    """``superRefine(fn)``."""
-    if run.restricted and len(a) != 1:
-        raise build_error(f"expected exactly one function for superRefine, found {len(a)} arguments")
-    return n.SuperRefine(function=_callable(arg(a, 0), "superRefine"), when=check_params(arg(a, 1))["when"])
-
-
-def check_function(_run: Run, a: Arguments) -> Any:
-    """``z.check(fn)``."""
-    return n.CheckFunction(function=_callable(arg(a, 0), "check"))
-
-
-def _property(_run: Run, a: Arguments) -> Any:
-    return n.PropertyCheck(property=str(arg(a, 0)), schema=schema(arg(a, 1), "property"), **check_params(arg(a, 2)))
-
-
-def _annotation(key: str | None) -> Make:
-    def make(_run: Run, a: Arguments) -> Any:
-        data = arg(a, 0)
-        return n.Annotation(data=MappingProxyType({key: data} if key else dict(data)))
-
-    return make
 
 
 # --- scalars -----------------------------------------------------------------------------------------------------
 
 
-def _string(coerce: bool) -> Make:
+def string(coerce: bool) -> Make:
+    """``z.string()`` and ``z.coerce.string()``."""
     return lambda run, a: n.StringNode(coerce=coerce, error=error_of(arg(a, 0)))
 
 
-def _number(coerce: bool) -> Make:
+def number(coerce: bool) -> Make:
+    """``z.number()`` and ``z.coerce.number()``."""
     return lambda run, a: n.NumberNode(coerce=coerce, error=error_of(arg(a, 0)))
 
 
-def _boolean(coerce: bool) -> Make:
+def boolean(coerce: bool) -> Make:
+    """``z.boolean()`` and ``z.coerce.boolean()``."""
     return lambda run, a: n.BooleanNode(coerce=coerce, error=error_of(arg(a, 0)))
 
 
-def _simple(kind: Any, coerce: bool = False) -> Make:
+def simple(kind: Any, coerce: bool = False) -> Make:
+    """A kind without parameters."""
     return lambda run, a: n.SimpleNode(kind=kind, coerce=coerce, error=error_of(arg(a, 0)))
 
 
@@ -200,7 +69,10 @@ def _custom_format(_run: Run, a: Arguments) -> Any:
     name, rule = str(arg(a, 0)), arg(a, 1)
     pattern = rule.regex if isinstance(rule, RegExp) else None
     check = n.StringFormat(
-        format=name, pattern=pattern, function=None if pattern else _callable(rule, name), **check_params(arg(a, 2))
+        format=name,
+        pattern=pattern,
+        function=None if pattern else callable_argument(rule, name),
+        **check_params(arg(a, 2)),
     )
     return n.StringNode(checks=(check,), error=error_of(arg(a, 2)))
 
@@ -398,11 +270,11 @@ def check_data(value: Any) -> None:
 
 
 def _transform(_run: Run, a: Arguments) -> Any:
-    return n.TransformNode(function=_callable(arg(a, 0), "transform"))
+    return n.TransformNode(function=callable_argument(arg(a, 0), "transform"))
 
 
 def _preprocess(_run: Run, a: Arguments) -> Any:
-    function = n.TransformNode(function=_callable(arg(a, 0), "preprocess"))
+    function = n.TransformNode(function=callable_argument(arg(a, 0), "preprocess"))
     return n.PipeNode(left=function, right=schema(arg(a, 1), "z.preprocess"))
 
 
@@ -415,13 +287,13 @@ def _codec(_run: Run, a: Arguments) -> Any:
     return n.CodecNode(
         left=schema(arg(a, 0), "z.codec"),
         right=schema(arg(a, 1), "z.codec"),
-        decode=_callable(options.get("decode"), "decode"),
+        decode=callable_argument(options.get("decode"), "decode"),
         encode=options.get("encode"),
     )
 
 
 def _lazy(run: Run, a: Arguments) -> Any:
-    return n.LazyNode(resolver=_resolver(run, _callable(arg(a, 0), "z.lazy")))
+    return n.LazyNode(resolver=_resolver(run, callable_argument(arg(a, 0), "z.lazy")))
 
 
 def _json(_run: Run, a: Arguments) -> Any:
@@ -443,7 +315,7 @@ def _custom(_run: Run, a: Arguments) -> Any:
     fields["abort"] = options.get("abort") is not False
     given = options.get("params", UNDEFINED)
     check = n.Refine(
-        function=_callable(function, "z.custom"),
+        function=callable_argument(function, "z.custom"),
         path=issue_path(options.get("path")),
         params=None if given is UNDEFINED else given,
         **fields,
@@ -528,48 +400,11 @@ FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
     "uuidv7": ("uuid", {"version": "v7"}),
 }
 ISO_FORMATS = ("datetime", "date", "time", "duration")
-CHECKS: dict[str, Make] = {
-    "lt": number_bound(n.LessThan, False),
-    "lte": number_bound(n.LessThan, True),
-    "maximum": number_bound(n.LessThan, True),
-    "gt": number_bound(n.GreaterThan, False),
-    "gte": number_bound(n.GreaterThan, True),
-    "minimum": number_bound(n.GreaterThan, True),
-    "positive": number_bound(n.GreaterThan, False, 0),
-    "negative": number_bound(n.LessThan, False, 0),
-    "nonpositive": number_bound(n.LessThan, True, 0),
-    "nonnegative": number_bound(n.GreaterThan, True, 0),
-    "multipleOf": multiple_of,
-    "minLength": length_check(n.MinLength, "minimum"),
-    "maxLength": length_check(n.MaxLength, "maximum"),
-    "length": length_check(n.ExactLength, "length"),
-    "minSize": length_check(n.MinSize, "minimum"),
-    "maxSize": length_check(n.MaxSize, "maximum"),
-    "size": length_check(n.ExactSize, "size"),
-    "regex": regex_check,
-    "includes": includes_check,
-    "startsWith": starts_check,
-    "endsWith": ends_check,
-    "lowercase": format_check("lowercase"),
-    "uppercase": format_check("uppercase"),
-    "trim": overwrite("trim"),
-    "normalize": overwrite("normalize"),
-    "toLowerCase": overwrite("toLowerCase"),
-    "toUpperCase": overwrite("toUpperCase"),
-    "slugify": overwrite("slugify"),
-    "overwrite": overwrite_function,
-    "refine": refine_check,
-    "superRefine": super_refine_check,
-    "check": check_function,
-    "property": _property,
-    "describe": _annotation("description"),
-    "meta": _annotation(None),
-}
 SCHEMAS: dict[str, Make] = {
-    "string": _string(False),
-    "number": _number(False),
-    "boolean": _boolean(False),
-    **{kind: _simple(kind) for kind in _SIMPLE_KINDS},
+    "string": string(False),
+    "number": number(False),
+    "boolean": boolean(False),
+    **{kind: simple(kind) for kind in _SIMPLE_KINDS},
     **{name: string_format(*spec) for name, spec in FORMATS.items()},
     **{name: _number_format(name) for name in ("int32", "uint32", "float32", "float64")},
     "int": _number_format("safeint"),
@@ -615,44 +450,3 @@ SCHEMAS: dict[str, Make] = {
     "templateLiteral": lambda run, a: template_node(run, arg(a, 0), error_of(arg(a, 1))),
     "keyof": _keyof,
 }
-NEVER_VALUE: dict[str, Any] = {"status": "aborted"}
-_RESTRICTED = ["number", "string", "boolean", "any", "unknown", "object", "array", "record", "enum", "literal", "union"]
-ISSUE_CODES = [
-    "invalid_type",
-    "too_big",
-    "too_small",
-    "invalid_format",
-    "not_multiple_of",
-    "unrecognized_keys",
-    "invalid_union",
-    "invalid_key",
-    "invalid_element",
-    "invalid_value",
-    "custom",
-]
-
-
-def _natives(names: dict[str, Make]) -> dict[str, Any]:
-    return {name: Native(f"z.{name}", make) for name, make in names.items()}
-
-
-def zod_namespace(version: int) -> Namespace:
-    """The namespace ``z`` of an interpreter version."""
-    scalars = {"string": _string(True), "number": _number(True), "boolean": _boolean(True)}
-    if version < 3:
-        names = [*_RESTRICTED, *(["looseObject", "strictObject"] if version == 2 else [])]
-        members = _natives({name: SCHEMAS[name] for name in names})
-        members["coerce"] = Namespace("z.coerce", _natives(scalars))
-        members["ZodIssueCode"] = Namespace("z.ZodIssueCode", {"custom": "custom"})
-        return Namespace("z", members)
-    members = _natives({**CHECKS, **SCHEMAS})
-    wide = {**scalars, "bigint": _simple("bigint", True), "date": _simple("date", True)}
-    members["coerce"] = Namespace("z.coerce", _natives(wide))
-    members["iso"] = Namespace("z.iso", _natives({name: string_format(name) for name in ISO_FORMATS}))
-    members["NEVER"] = NEVER_VALUE
-    members["ZodIssueCode"] = Namespace("z.ZodIssueCode", {name: name for name in ISSUE_CODES})
-    members["TimePrecision"] = Namespace(
-        "z.TimePrecision", {"Any": None, "Minute": -1, "Second": 0, "Millisecond": 3, "Microsecond": 6}
-    )
-    members["z"] = Namespace("z", members)
-    return Namespace("z", members)

@@ -10,6 +10,7 @@ from typing import Any
 
 from interpreter import javascript as js
 from interpreter.budget import Run
+from interpreter.declare import check_makers as k
 from interpreter.declare import constructors as c
 from interpreter.declare import nodes as n
 from interpreter.declare.options import build_error, error_of, params, schema
@@ -36,7 +37,7 @@ def add_checks(node: Any, *checks: n.Check) -> Any:
     return replace(node, checks=(*node.checks, *kept), meta=MappingProxyType(meta))
 
 
-def check_method(make: c.Make) -> Method:
+def check_method(make: k.Make) -> Method:
     """A method that adds the check which a constructor makes."""
 
     def method(run: Run, node: Any, a: Arguments) -> Any:
@@ -46,7 +47,7 @@ def check_method(make: c.Make) -> Method:
     return method
 
 
-def wrap_method(make: c.Make) -> Method:
+def wrap_method(make: k.Make) -> Method:
     """A method that wraps the schema as a constructor does."""
 
     def method(run: Run, node: Any, a: Arguments) -> Any:
@@ -62,7 +63,7 @@ def _check(run: Run, node: Any, a: Arguments) -> Any:
         if isinstance(item, n.Check):
             made.append(item)
         elif is_callable(item):
-            made.append(c.check_function(run, [item]))
+            made.append(k.check_function(run, [item]))
         elif isinstance(item, n.Node):
             made.extend(item.checks)
         else:
@@ -129,9 +130,9 @@ def _is(value: Any) -> Method:
 _COMMON: dict[str, Method] = {
     "check": _check,
     "with": _check,
-    "refine": check_method(c.refine_check),
-    "superRefine": check_method(c.super_refine_check),
-    "overwrite": check_method(c.overwrite_function),
+    "refine": check_method(k.refine_check),
+    "superRefine": check_method(k.super_refine_check),
+    "overwrite": check_method(k.overwrite_function),
     "optional": wrap_method(c.wrapper(n.OptionalNode)),
     "exactOptional": wrap_method(c.wrapper(n.OptionalNode, exact=True)),
     "nullable": wrap_method(c.wrapper(n.NullableNode)),
@@ -162,7 +163,7 @@ _COMMON: dict[str, Method] = {
 
 _STRING: dict[str, Method] = {
     **{
-        name: check_method(c.CHECKS[name])
+        name: check_method(k.CHECKS[name])
         for name in [
             "regex",
             "includes",
@@ -178,37 +179,37 @@ _STRING: dict[str, Method] = {
             "slugify",
         ]
     },
-    "min": check_method(c.CHECKS["minLength"]),
-    "max": check_method(c.CHECKS["maxLength"]),
-    "nonempty": check_method(c.length_check(n.MinLength, "minimum", 1)),
-    **{name: check_method(c.format_check(*spec)) for name, spec in c.FORMATS.items()},
-    **{name: check_method(c.format_check(name)) for name in c.ISO_FORMATS},
+    "min": check_method(k.CHECKS["minLength"]),
+    "max": check_method(k.CHECKS["maxLength"]),
+    "nonempty": check_method(k.length_check(n.MinLength, "minimum", 1)),
+    **{name: check_method(k.format_check(*spec)) for name, spec in c.FORMATS.items()},
+    **{name: check_method(k.format_check(name)) for name in c.ISO_FORMATS},
 }
 _NUMBER: dict[str, Method] = {
     **{
-        name: check_method(c.CHECKS[name])
+        name: check_method(k.CHECKS[name])
         for name in ["gt", "gte", "lt", "lte", "positive", "negative", "nonpositive", "nonnegative"]
     },
-    "min": check_method(c.CHECKS["gte"]),
-    "max": check_method(c.CHECKS["lte"]),
-    "multipleOf": check_method(c.multiple_of),
-    "step": check_method(c.multiple_of),
-    "int": check_method(c.number_format("safeint")),
-    "safe": check_method(c.number_format("safeint")),
+    "min": check_method(k.CHECKS["gte"]),
+    "max": check_method(k.CHECKS["lte"]),
+    "multipleOf": check_method(k.multiple_of),
+    "step": check_method(k.multiple_of),
+    "int": check_method(k.number_format("safeint")),
+    "safe": check_method(k.number_format("safeint")),
     "finite": _itself,
 }
 _ARRAY: dict[str, Method] = {
-    "min": check_method(c.CHECKS["minLength"]),
-    "max": check_method(c.CHECKS["maxLength"]),
-    "length": check_method(c.CHECKS["length"]),
-    "nonempty": check_method(c.length_check(n.MinLength, "minimum", 1)),
+    "min": check_method(k.CHECKS["minLength"]),
+    "max": check_method(k.CHECKS["maxLength"]),
+    "length": check_method(k.CHECKS["length"]),
+    "nonempty": check_method(k.length_check(n.MinLength, "minimum", 1)),
     "unwrap": lambda run, node, a: node.element,
 }
 _SIZED: dict[str, Method] = {
-    "min": check_method(c.CHECKS["minSize"]),
-    "max": check_method(c.CHECKS["maxSize"]),
-    "size": check_method(c.CHECKS["size"]),
-    "nonempty": check_method(c.length_check(n.MinSize, "minimum", 1)),
+    "min": check_method(k.CHECKS["minSize"]),
+    "max": check_method(k.CHECKS["maxSize"]),
+    "size": check_method(k.CHECKS["size"]),
+    "nonempty": check_method(k.length_check(n.MinSize, "minimum", 1)),
 }
 
 

@@ -92,7 +92,8 @@ def compile_call(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
 
 
 def _method(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
-    from interpreter.evaluate.expressions import SHORT, in_chain, member_key, static_member
+    from interpreter.evaluate.assignments import member_key
+    from interpreter.evaluate.expressions import SHORT, in_chain, static_member
 
     callee = node.callee
     known = static_member(compiler, callee, scope)

@@ -8,11 +8,12 @@ from typing import Any
 from interpreter import javascript as js
 from interpreter.errors import EvaluationError
 from interpreter.evaluate import operators
+from interpreter.evaluate.assignments import compile_assignment, compile_update, member_key
 from interpreter.evaluate.calls import compile_call, compile_new
 from interpreter.evaluate.code import Compiler, reference_error
 from interpreter.evaluate.functions import Evaluate
 from interpreter.evaluate.operators import BINARY, describe, iterate, property_key
-from interpreter.evaluate.properties import UNSAFE, delete_member, get_member, has_member, set_member
+from interpreter.evaluate.properties import UNSAFE, delete_member, get_member, has_member
 from interpreter.evaluate.scope import UNSET, FrameValue, Scope
 from interpreter.evaluate.values import (
     Chain,
@@ -326,16 +327,6 @@ def _sequence(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
 # --- members -----------------------------------------------------------------------------------------------------
 
 
-def member_key(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
-    """The closure of the key of a member expression."""
-    if node.computed:
-        return compiler.expression(node.property, scope)
-    if node.property.type != "Identifier":
-        return compiler.fault(node, "member", "expected object.name, found a private name", "object.name")
-    name = node.property.name
-    return lambda _frame: name
-
-
 def _member(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
     known = static_member(compiler, node, scope)
     if known is not None:
@@ -426,131 +417,6 @@ def _unknown_member(compiler: Compiler, node: Tree, owner: Any, name: str) -> Ev
     return compiler.fault(node, f"{owner.name}.{name}", message, nearest)
 
 
-# --- assignment --------------------------------------------------------------------------------------------------
-
-
-def _assignment(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
-    target, operator = node.left, node.operator
-    if target.type in ("ObjectPattern", "ArrayPattern"):
-        bind = compiler.pattern(target, scope, declare=False)
-        value = compiler.expression(node.right, scope)
-
-        def destructure(frame: FrameValue) -> Any:
-            result = value(frame)
-            bind(frame, result)
-            return result
-
-        return destructure
-    if compiler.restricted and not _rooted_inside(target, scope):
-        return compiler.fault(
-            node,
-            "assignment",
-            "expected an assignment to a parameter or local of the innermost function, found another target",
-            "a new object: { ...it, field: value }",
-        )
-    read, write = reference(compiler, target, scope)
-    value = compiler.expression(node.right, scope)
-    if operator == "=":
-        return lambda frame: write(frame, lambda _old: value(frame))
-    if operator in ("&&=", "||=", "??="):
-        return _logical_assignment(operator, read, write, value)
-    operate = BINARY[operator[:-1]]
-    return lambda frame: write(frame, lambda old: operate(frame[1], old(), value(frame)))
-
-
-def _logical_assignment(operator: str, read: Evaluate, write: Any, value: Evaluate) -> Evaluate:
-    def run(frame: FrameValue) -> Any:
-        old = read(frame)
-        if operator == "&&=":
-            needed = truthy(old)
-        elif operator == "||=":
-            needed = not truthy(old)
-        else:
-            needed = old is None or old is UNDEFINED
-        return write(frame, lambda _old: value(frame)) if needed else old
-
-    return run
-
-
-def _rooted_inside(target: Tree, scope: Scope) -> bool:
-    while target.type == "MemberExpression":
-        target = target.object
-    if target.type != "Identifier":
-        return False
-    found = scope.find(target.name)
-    return found is not None and found[1].frame.owner() is scope.frame.owner()
-
-
-Write = Callable[[FrameValue, Callable[[Callable[[], Any]], Any]], Any]
-
-
-def reference(compiler: Compiler, target: Tree, scope: Scope) -> tuple[Evaluate, Write]:
-    """How to read and write an assignment target; ``write`` gets a function from the old value to the new one."""
-    if target.type == "Identifier":
-        return _variable_reference(compiler, target, scope)
-    if target.type != "MemberExpression":
-        fault = compiler.fault(target, target.type, "expected a variable or a member, found another assignment target")
-        return fault, lambda frame, new: UNDEFINED
-    inner = compiler.expression(target.object, scope)
-    key = member_key(compiler, target, scope)
-
-    def read(frame: FrameValue) -> Any:
-        return get_member(frame[1], inner(frame), key(frame))
-
-    def write(frame: FrameValue, new: Callable[[Callable[[], Any]], Any]) -> Any:
-        owner, name = inner(frame), key(frame)
-        value = new(lambda: get_member(frame[1], owner, name))
-        set_member(frame[1], owner, name, value)
-        return value
-
-    return read, write
-
-
-def _variable_reference(compiler: Compiler, target: Tree, scope: Scope) -> tuple[Evaluate, Write]:
-    read = compiler.expression(target, scope)
-    found = scope.find(target.name)
-    name = target.name
-    if found is None:
-        compiler.fault(target, name, f"expected a variable of the declaration, found {name}")
-        return read, lambda frame, new: UNDEFINED
-    hops, binding = found
-    slot, constant = binding.slot, binding.constant
-
-    def write(frame: FrameValue, new: Callable[[Callable[[], Any]], Any]) -> Any:
-        value = new(lambda: read(frame))
-        if constant:
-            raise type_error(f"Assignment to constant variable {name}")
-        target_frame = frame
-        for _ in range(hops):
-            target_frame = target_frame[0]
-        if target_frame[1] is not frame[1]:
-            message = f"expected a variable of the function, found {name}, which outlives it"
-            raise EvaluationError("MVU_SCHEMA_CODE", message)
-        target_frame[slot] = value
-        return value
-
-    return read, write
-
-
-def _update(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
-    _read, write = reference(compiler, node.argument, scope)
-    step = 1 if node.operator == "++" else -1
-    if node.prefix:
-        return lambda frame: write(frame, lambda old: js.add_numbers(operators.to_number(old()), step))
-
-    def postfix(frame: FrameValue) -> Any:
-        before: list[Any] = []
-
-        def new(old: Callable[[], Any]) -> Any:
-            before.append(operators.to_number(old()))
-            return js.add_numbers(before[0], step)
-
-        write(frame, new)
-        return before[0]
-
-    return postfix
-
-
 def _spread(compiler: Compiler, node: Tree, _scope: Scope) -> Evaluate:
     return compiler.fault(node, "...", "expected an expression, found a spread")
 
@@ -581,8 +447,8 @@ EXPRESSIONS: dict[str, Callable[[Compiler, Tree, Scope], Evaluate]] = {
     "SequenceExpression": _sequence,
     "MemberExpression": _member,
     "ChainExpression": _chain,
-    "AssignmentExpression": _assignment,
-    "UpdateExpression": _update,
+    "AssignmentExpression": compile_assignment,
+    "UpdateExpression": compile_update,
     "CallExpression": compile_call,
     "NewExpression": compile_new,
     "SpreadElement": _spread,

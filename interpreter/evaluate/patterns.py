@@ -31,7 +31,7 @@ def compile_pattern(compiler: Compiler, node: Tree, scope: Scope, *, declare: bo
 
             return bind
     if kind in ("Identifier", "MemberExpression"):
-        from interpreter.evaluate.expressions import reference
+        from interpreter.evaluate.assignments import reference
 
         _read, write = reference(compiler, node, scope)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from interpreter.compile.fast import Fail, FastCompiler, FastParse
 from interpreter.compile.payload import Payload
 from interpreter.declare import nodes as n
 from interpreter.declare.build import Declaration, build
-from interpreter.declare.constructors import zod_namespace
+from interpreter.declare.namespace import zod_namespace
 from interpreter.errors import (
     BudgetExceeded,
     DeclarationError,
@@ -247,7 +246,7 @@ def _choose(source: Source, max_version: int, profile: str) -> CompiledSchema:
 def compile_declaration(
     source: str, version: int | None = None, *, max_version: int = 3, profile: str = "default"
 ) -> CompiledSchema:
-    """Compile a declaration; the result is cached by the hash of the text, version and profile.
+    """Compile a declaration; the result is cached by text, version and profile.
 
     Without a version, the text is compiled as version 2 if it fits, else as version 3. Raises
     :class:`~interpreter.errors.DeclarationError` or :class:`~interpreter.errors.BudgetExceeded`.
@@ -256,7 +255,8 @@ def compile_declaration(
     if isinstance(wanted, bool) or wanted not in VERSIONS:
         fault = Fault(1, 1, "interpreterVersion", f"expected interpreter version 1, 2 or 3, found {wanted!r}")
         raise refuse(source, [fault])
-    key = (hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest(), version, max_version, profile)
+    # The text itself is the key: Python remembers the hash of a text, and a digest of a long one costs more than it.
+    key = (source, version, max_version, profile)
     with _LOCK:
         known = _CACHE.get(key)
         if known is not None:

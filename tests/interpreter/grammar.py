@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -19,7 +20,14 @@ class Schemas:
     def schema(self, depth: int) -> str:
         """A random schema expression."""
         random = self.random
-        kinds = [self.string, self.number, self.boolean, self.choice, self.literal, self.anything]
+        kinds: list[Callable[[int], str]] = [
+            self.string,
+            self.number,
+            self.boolean,
+            self.choice,
+            self.literal,
+            self.anything,
+        ]
         if depth > 0:
             kinds += [self.object, self.object, self.record, self.array, self.tuple, self.union, self.intersection]
             kinds += [self.discriminated, self.preprocess]

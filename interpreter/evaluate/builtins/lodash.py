@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpreter.budget import Run
+from interpreter.evaluate.builtins import lodash_collections, lodash_scalars
 from interpreter.evaluate.builtins.arguments import arg
 from interpreter.evaluate.builtins.lodash_arrays import ARRAYS
 from interpreter.evaluate.builtins.lodash_objects import OBJECTS
@@ -12,6 +13,8 @@ from interpreter.evaluate.operators import call_function
 from interpreter.evaluate.properties import call_member, methods
 from interpreter.evaluate.values import Chain, Native, type_error
 
+# These modules register their functions in the two tables.
+assert lodash_collections and lodash_scalars
 FUNCTIONS = {**ARRAYS, **OBJECTS}
 
 # What a chain made by _() ends with: functions that answer a single value (lodash: "not chainable by default").
