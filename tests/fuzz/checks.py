@@ -11,6 +11,7 @@ from interpreter import CompiledSchema, InterpreterError, Memory, ParseResult, c
 from interpreter.javascript import js_json_text, parse_json
 
 CPU_SECONDS = 20.0  # a hang is far longer; the budgets end everything else in a few seconds
+NO_FORMATS = jsonschema.FormatChecker(())  # patterns are JavaScript's; the library would read them as Python's
 CLOCK = 1_700_000_000_000
 
 
@@ -49,7 +50,7 @@ def _check_descriptions(schema: CompiledSchema) -> None:
         return
     for described in (given, output):
         js_json_text(described)
-        jsonschema.Draft202012Validator.check_schema(described)
+        jsonschema.Draft202012Validator.check_schema(described, format_checker=NO_FORMATS)
     js_json_text([field.to_json() for field in fields])
 
 
