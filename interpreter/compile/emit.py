@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpreter import javascript as js
 from interpreter.compile.exact import holds_containers
-from interpreter.compile.fast import plain_container, plain_length
+from interpreter.compile.fast import RememberedTest, plain_container, plain_length
 from interpreter.compile.inline import inline
 from interpreter.compile.wrappers import _takes_context as takes_context
 from interpreter.declare import nodes as n
@@ -81,7 +81,7 @@ def _string(c: FastCompiler, node: n.StringNode, x: str, out: str) -> int | None
             w.line(f"if len({x}) * 2 > {check.maximum} and length({x}) > {check.maximum}: raise F")
         else:
             assert isinstance(check, n.StringFormat)
-            w.line(f"if not {w.bind(check.pattern.test, 'p')}({x}, R.charge): raise F")
+            w.line(f"if not {w.bind(RememberedTest(check.pattern).test, 'p')}({x}, R.charge): raise F")
     w.line(f"{out} = {x}")
     return 1 + len(node.checks)
 
