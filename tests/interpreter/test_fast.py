@@ -177,3 +177,13 @@ def test_steps_grow_linearly(size: int) -> None:
 
     small, large = steps(size), steps(2 * size)
     assert 1.8 < large / small < 2.1
+
+
+@pytest.mark.parametrize("maker", ["z.object", "z.looseObject", "z.strictObject"])
+def test_an_unknown_key_beside_a_prefaulted_one(maker: str) -> None:
+    """As many keys come in as go out, but not the same ones."""
+    schema = compile_declaration(f"export const Schema = {maker}({{ a: z.number().prefault(1) }});")
+    for value in ({"b": 2}, {"a": 3, "b": 2}, {"a": 3}, {}):
+        expected = outcome(schema, value, exact=True)
+        for memory in (None, None, Memory()):
+            assert outcome(schema, value, memory) == expected
