@@ -27,6 +27,7 @@ from runtime.mvu.steps import (
     swap,
     templated,
 )
+from runtime.mvu.weigh import NOTHING
 from runtime.values.copying import MISSING, child
 from runtime.values.numbers import normal_number
 from runtime.values.paths import pointer_text
@@ -166,7 +167,7 @@ class NativeRules:
             )
         template = zone.node.get("template") if zone.node is not None else None
         if key is MISSING:
-            return self._insert_all(root, meta, path, target, value, template, hint)
+            return self._insert_all(root, meta, path, parents, zone, target, value, hint)
         value = templated(template, value, meta) if template is not None else value
         if isinstance(target, list):
             return self._insert_item(root, meta, path, insert_index(target, key), value, hint)
@@ -182,23 +183,23 @@ class NativeRules:
         self, root: Any, meta: Node, path: tuple[str, ...], parents: list[Any], target: Any, zone: Zone,
         name: str, value: Any, hint: Hint,
     ) -> Edit:  # fmt: skip
-        if not zone.free and metadata.has_metadata(value):
-            value, node = metadata.derive(value, None, MISSING, zone._replace(node=None))
-            meta = metadata.replace_node(meta, (*path, name), node)
+        value, meta = self._derived_new(meta, (*path, name), zone, value)
         fresh = rebuild([*parents, target], (*path, name), value, hint, self.owned)
         return Edit(fresh, meta, gain(value, name, len(path) + 2))
 
     def _insert_item(self, root: Any, meta: Node, path: tuple[str, ...], index: int, value: Any, hint: Hint) -> Edit:
         parents, zone, target = self._descend(root, meta, path)
         items = [*target[:index], value, *target[index:]]
-        if not zone.free and metadata.has_metadata(items):
+        if not zone.free and metadata.has_metadata([value]):
             return self._place(root, meta, path, items, hint)
         return Edit(rebuild(parents, path, items, hint, self.owned), meta, gain(value, None, len(path) + 2))
 
     def _insert_all(
-        self, root: Any, meta: Node, path: tuple[str, ...], target: Any, value: Any, template: Any, hint: Hint
-    ) -> Edit:
+        self, root: Any, meta: Node, path: tuple[str, ...], parents: list[Any], zone: Zone, target: Any, value: Any,
+        hint: Hint,
+    ) -> Edit:  # fmt: skip
         if isinstance(target, list):
+            template = zone.node.get("template") if zone.node is not None else None
             value = templated(template, value, meta) if template is not None else value
             return self._insert_item(root, meta, path, len(target), value, hint)
         if not isinstance(value, dict):
@@ -209,7 +210,34 @@ class NativeRules:
                 expected="object",
                 found=metadata.type_name(value),
             )
-        return self._place(root, meta, path, merged(target, value), hint)
+        if not zone.free and metadata.META in value:
+            return self._place(root, meta, path, merged(target, value), hint)
+        fresh = dict(target)
+        weight = NOTHING
+        for key, item in value.items():
+            where = (*path, key)
+            if key in target:
+                old = target[key]
+                item = merged(old, item)
+                inner = zone.child(target, key)
+                if not inner.free:
+                    metadata.validate_change(old, item, inner, where)
+                    item, meta = self._derive(root, meta, where, inner, old, item)
+                weight = plus(weight, swap(old, item, len(path) + 2))
+            elif not zone.extensible:
+                raise _closed(path, key)
+            else:
+                item, meta = self._derived_new(meta, where, zone, item)
+                weight = plus(weight, gain(item, key, len(path) + 2))
+            fresh[key] = item
+        return Edit(rebuild(parents, path, fresh, hint, self.owned), meta, weight)
+
+    def _derived_new(self, meta: Node, path: tuple[str, ...], zone: Zone, value: Any) -> tuple[Any, Node]:
+        """A new entry without its metadata, and the tree that knows them; ``zone`` is its container's."""
+        if zone.free or not metadata.has_metadata(value):
+            return value, meta
+        clean, node = metadata.derive(value, None, MISSING, zone._replace(node=None))
+        return clean, metadata.replace_node(meta, path, node)
 
     def _delete(self, root: Any, meta: Node, path: tuple[str, ...], target: Any, hint: Hint) -> Edit:
         if target is not MISSING:

@@ -331,6 +331,32 @@ def sparsely(data: Any, schema: Any) -> Any:
     return node
 
 
+LONG: dict[str, Any] = {"l": ["$__META_EXTENSIBLE__$", *([0, {}] * 16_000)], "o": {f"k{n}": n for n in range(5_000)}}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["_.remove('l', 'x');", "_.remove('l', {a: 1});", "_.remove('l', true);", "_.insert('l', 1);", "_.insert('l', 0, [1]);",
+     "_.remove('l', 0);", "_.set('l[9]', 1);", "_.set('o.k7', 1);", "_.set('o.missing', 1);", "_.insert('o', {k1: 2});",
+     "_.set('l', [1]);", "_.add('o.k1', 1);"],
+)  # fmt: skip
+def test_a_thousand_commands_on_wide_containers(command: str) -> None:
+    import time
+
+    variables = state(LONG)
+    commands = parse_commands(command * 1000).commands
+    started = time.process_time()
+    applied = apply_commands(variables, commands)
+    [receipt.to_json() for receipt in applied.receipts[:5]]
+    assert time.process_time() - started < 5
+
+
+def test_lone_surrogates_are_kept_and_escaped() -> None:
+    applied = apply_text({"a": "", "k\ud800": 1}, "_.set('a', '\ud83d'); _.set('[\"k\\ud800\"]', 2)")
+    assert data_after(applied) == {"a": "\ud83d", "k\ud800": 2}
+    assert ordered_json(applied.served()).isascii()
+
+
 def test_two_replies_are_one_after_the_other() -> None:
     one, two = "_.set('hp', 2); _.set('missing', 1)", patch_text({"op": "delta", "path": "/hp", "value": 3})
     variables = state({"hp": 1})
