@@ -76,26 +76,28 @@ def check_output(run: Run, before: Any, after: Any) -> Any:
         if not math.isfinite(after):
             run.unclean = True
         return after
+    made: list[Any] = []
     if kind is dict:
         known = before if type(before) is dict else {}
         for key, item in after.items():
             if "0" <= key[:1] <= "9":
                 run.unclean = True
             if type(item) not in _SCALARS and item is not known.get(key):
-                _deep(run, item)
+                made.append(item)
     elif kind is list:
         known_ids = {id(item) for item in before} if type(before) is list else set()
         for item in after:
             if type(item) not in _SCALARS and id(item) not in known_ids:
-                _deep(run, item)
+                made.append(item)
     else:
         run.unclean = True
+    if made:
+        _deep(run, made)
     return after
 
 
-def _deep(run: Run, value: Any) -> None:
+def _deep(run: Run, stack: list[Any]) -> None:
     """Charge and measure data that a function made; what is reached twice counts twice, as in its JSON text."""
-    stack = [value]
     size = 0
     while stack:
         item = stack.pop()

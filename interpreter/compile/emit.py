@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpreter import javascript as js
 from interpreter.compile.exact import holds_containers
-from interpreter.compile.fast import plain_container, plain_length
+from interpreter.compile.fast import RememberedTest, plain_container, plain_length
 from interpreter.compile.inline import inline
 from interpreter.compile.wrappers import _takes_context as takes_context
 from interpreter.declare import nodes as n
@@ -28,7 +28,8 @@ def emit_function(c: FastCompiler, node: n.Node, name: str, slot: int) -> None:
     w.indent = 1
     remembers = holds_containers(node)
     if remembers:
-        w.line("if M is not None:")
+        w.line("keeps = M is not None and (v.__class__ is dict or v.__class__ is list)")
+        w.line("if keeps:")
         w.line(f"    known = M.recall({slot}, v, R)")
         w.line("    if known is not None: return known")
         w.line("    before = R.steps; clock = R.clock_reads")
@@ -40,9 +41,7 @@ def emit_function(c: FastCompiler, node: n.Node, name: str, slot: int) -> None:
         cost = emit(c, node, "v", "result", inside=True)
     w.lines[position] = f"    R.steps += {cost}\n    if R.steps > R.limit: raise F"
     if remembers:
-        w.line(
-            "if M is not None and result is v and R.clock_reads == clock: M.remember(" + f"{slot}, v, R.steps - before)"
-        )
+        w.line("if keeps and result is v and R.clock_reads == clock: M.remember(" + f"{slot}, v, R.steps - before)")
     w.line("return result")
     w.line("")
 
@@ -82,7 +81,7 @@ def _string(c: FastCompiler, node: n.StringNode, x: str, out: str) -> int | None
             w.line(f"if len({x}) * 2 > {check.maximum} and length({x}) > {check.maximum}: raise F")
         else:
             assert isinstance(check, n.StringFormat)
-            w.line(f"if not {w.bind(check.pattern.test, 'p')}({x}, R.charge): raise F")
+            w.line(f"if not {w.bind(RememberedTest(check.pattern).test, 'p')}({x}, R.charge): raise F")
     w.line(f"{out} = {x}")
     return 1 + len(node.checks)
 
@@ -377,9 +376,9 @@ def _rest(c: FastCompiler, node: n.ObjectNode, x: str, made: str) -> None:
         return
     shape = w.bind(node.shape, "shape")
     if isinstance(node.catchall, n.SimpleNode) and node.catchall.kind == "never":
-        w.line(f"if len({x}) != len({made}): refuse_unknown({x}, {shape})")
+        w.line(f"if not {x}.keys() <= {made}.keys(): refuse_unknown({x}, {shape})")
     else:
-        w.line(f"if len({x}) != len({made}): {made} = extras({x}, {made}, {shape}, R)")
+        w.line(f"if not {x}.keys() <= {made}.keys(): {made} = extras({x}, {made}, {shape}, R)")
 
 
 def _record(c: FastCompiler, node: n.RecordNode, x: str, out: str) -> int:

@@ -28,6 +28,7 @@ from interpreter.errors import BudgetExceeded, EvaluationError
 from interpreter.evaluate.values import Thrown, key_of
 from interpreter.javascript import UNDEFINED, js_key_order
 
+_REMEMBERED_LENGTH, _REMEMBERED_TEXTS = 64, 256
 _ATOMS = frozenset({int, float, str})
 _SIMPLE_REST = frozenset({"unknown", "any", "never"})
 FastParse = Callable[[Any, Run, Any], Any]
@@ -73,6 +74,27 @@ def check_int(value: Any) -> None:
     """``int()`` of a float."""
     if not js.is_safe_integer(value):
         raise FAIL
+
+
+class RememberedTest:
+    """A pattern's answers to short texts, with the steps that they cost: states repeat their texts."""
+
+    __slots__ = ("known", "pattern")
+
+    def __init__(self, pattern: Any) -> None:
+        self.pattern = pattern
+        self.known: dict[str, tuple[bool, int]] = {}
+
+    def test(self, text: str, charge: Callable[[int], None]) -> bool:
+        """Whether the text matches."""
+        found = self.known.get(text)
+        if found is None:
+            spent: list[int] = []
+            found = self.pattern.test(text, spent.append), sum(spent)
+            if len(text) <= _REMEMBERED_LENGTH and len(self.known) < _REMEMBERED_TEXTS:
+                self.known[text] = found
+        charge(found[1])
+        return found[0]
 
 
 def same_dict(before: dict[str, Any], after: dict[str, Any]) -> bool:

@@ -37,13 +37,16 @@ class RawIssue:
 class Payload:
     """One value under one schema."""
 
-    __slots__ = ("aborted", "fallback", "issues", "value")
+    __slots__ = ("aborted", "fallback", "issues", "leaked", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.issues: list[RawIssue] = []
         self.aborted = False
         self.fallback = False
+        # Issues that the right side of a pipe left behind in the list it shares with the left side, although it
+        # answered without issues (a catch inside): a catch or success around the pipe sees them, as in Zod.
+        self.leaked: list[RawIssue] = []
 
     def stopped(self, start: int = 0) -> bool:
         """Whether an issue (from ``start`` on) stops the checks that follow."""

@@ -17,6 +17,8 @@ def string_of(value: Any) -> str:
 def number_text_to_number(run: Run, value: Any) -> Any:
     """``Number(value)`` of a scalar; a long text is charged."""
     if isinstance(value, str):
+        if len(value) < 16 and value.isascii() and value.isdigit():
+            return int(value)
         if len(value) > 64:
             run.charge(len(value) >> 5)
         return js.text_to_number(value)

@@ -260,6 +260,7 @@ def _catch(compiler: ExactCompiler, node: n.CatchNode) -> Parse:
     def parse(payload: Payload, run: Run) -> None:
         inner(payload, run)
         if not payload.issues:
+            payload.issues, payload.leaked = payload.leaked, []
             return
         payload.value = catch_value(node, payload, run)
         payload.issues = []
@@ -321,7 +322,10 @@ def _pipe(compiler: ExactCompiler, node: n.PipeNode) -> Parse:
         if payload.issues:
             payload.aborted = True
             return
+        shared = payload.issues
         right(payload, run)
+        if shared and payload.issues is not shared:
+            payload.leaked = shared
 
     return parse
 
@@ -340,7 +344,10 @@ def _codec(compiler: ExactCompiler, node: n.CodecNode) -> Parse:
         if payload.issues:
             payload.aborted = True
             return
+        shared = payload.issues
         right(payload, run)
+        if shared and payload.issues is not shared:
+            payload.leaked = shared
 
     return parse
 

@@ -109,6 +109,7 @@ def overwrite_function(_run: Run, a: Arguments) -> Any:
 
 
 def callable_argument(value: Any, where: str) -> Any:
+    """A function argument, or the exception that building the schema ends with."""
     if not is_callable(value):
         raise build_error(f"expected a function for {where}, found {describe(value)}")
     return value
@@ -146,10 +147,13 @@ def check_function(_run: Run, a: Arguments) -> Any:
 
 
 def property_check(_run: Run, a: Arguments) -> Any:
+    """``z.property(name, schema)``."""
     return n.PropertyCheck(property=str(arg(a, 0)), schema=schema(arg(a, 1), "property"), **check_params(arg(a, 2)))
 
 
 def annotation(key: str | None) -> Make:
+    """``z.describe(text)`` and ``z.meta(data)`` as checks."""
+
     def make(_run: Run, a: Arguments) -> Any:
         data = arg(a, 0)
         return n.Annotation(data=MappingProxyType({key: data} if key else dict(data)))

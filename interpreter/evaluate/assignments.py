@@ -31,6 +31,7 @@ def member_key(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
 
 
 def compile_assignment(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
+    """``target = value`` and its compound forms."""
     target, operator = node.left, node.operator
     if target.type in ("ObjectPattern", "ArrayPattern"):
         bind = compiler.pattern(target, scope, declare=False)
@@ -134,6 +135,7 @@ def _variable_reference(compiler: Compiler, target: Tree, scope: Scope) -> tuple
 
 
 def compile_update(compiler: Compiler, node: Tree, scope: Scope) -> Evaluate:
+    """``++`` and ``--``."""
     _read, write = reference(compiler, node.argument, scope)
     step = 1 if node.operator == "++" else -1
     if node.prefix:

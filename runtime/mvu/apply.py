@@ -20,68 +20,65 @@ from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
 from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.weigh import NOTHING, Weight, change, weigh
-from runtime.values.patch import Change, diff
+from runtime.values.patch import Change, diff, to_merge_patch, to_rfc6902
 from runtime.values.rows import InnkeeperError
-
-
-class IssueLike(Protocol):
-    """One refused value of a declaration."""
-
-    @property
-    def message(self) -> str: ...
-    def to_json(self) -> dict[str, Any]: ...
 
 
 class ResultLike(Protocol):
     """What a declaration answers."""
 
     @property
-    def ok(self) -> bool: ...
+    def ok(self) -> bool:
+        """Whether the value is accepted."""
+
     @property
-    def value(self) -> Any: ...
+    def value(self) -> Any:
+        """What the declaration makes of it."""
+
     @property
-    def issues(self) -> Sequence[Any]: ...
+    def issues(self) -> Sequence[Any]:
+        """Why it is refused."""
 
 
 class SchemaLike(Protocol):
     """What application needs of ``interpreter.CompiledSchema``."""
 
     @property
-    def version(self) -> int: ...
-    def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike: ...
+    def version(self) -> int:
+        """The interpreter version."""
+
+    def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike:
+        """Parse a value."""
 
 
 class Receipt:
     """What became of one command: ``applied``, or ``refused`` with a code.
 
-    ``message`` and ``details`` say what was expected, what was found and where; an ``error`` says it only when asked,
+    ``message`` and ``details`` say what was expected, what was found and where; an error says it only when asked,
     since looking for the nearest path costs more than a command.
     """
 
-    __slots__ = ("_details", "_error", "_message", "code", "command", "status")
+    __slots__ = ("_said", "code", "command", "status")
 
     def __init__(
         self,
         command: Command,
         status: str,
         code: str | None = None,
-        message: str = "",
-        details: dict[str, Any] | None = None,
-        *,
-        error: InnkeeperError | None = None,
+        said: InnkeeperError | str | None = None,
     ) -> None:
         self.command, self.status, self.code = command, status, code
-        self._message, self._details, self._error = message, details, error
+        self._said = said
 
     @property
     def message(self) -> str:
         """The sentence for people."""
-        return self._message if self._error is None else self._error.message
+        return self._said.message if isinstance(self._said, InnkeeperError) else self._said or ""
 
     @property
     def details(self) -> dict[str, Any]:
         """The same for machines."""
-        return (self._details or {}) if self._error is None else self._error.details
+        return self._said.details if isinstance(self._said, InnkeeperError) else {}
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; ``normalised`` reads as the very same command."""
@@ -118,6 +115,14 @@ class Applied:
     def served(self) -> envelope.Variables:
         """The envelope as readers see it after this update."""
         return envelope.served(self.variables, self.changes)
+
+    def json_patch(self) -> list[Change]:
+        """The changes as an RFC 6902 patch of ``stat_data``."""
+        return to_rfc6902(self.changes)
+
+    def merge_patch(self, before: envelope.Variables) -> Any:
+        """The changes as an RFC 7386 merge patch; ``MVU_UNSUPPORTED`` where one cannot say them (a new null)."""
+        return to_merge_patch(before["stat_data"], self.variables["stat_data"])
 
 
 class ApplyError(InnkeeperError):
@@ -254,7 +259,7 @@ def apply_commands(
         except InnkeeperError as error:
             if memory is not None:
                 memory.reject()
-            receipts.append(Receipt(command, "refused", error.code, error=error))
+            receipts.append(Receipt(command, "refused", error.code, error))
             if error.code not in DIAGNOSTIC_CODES:
                 error.details.setdefault("command", position)
                 raise ApplyError(error, _none_kept(receipts)) from error

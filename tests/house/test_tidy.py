@@ -77,9 +77,11 @@ def test_public_names_have_docstrings() -> None:
         if ast.get_docstring(tree) is None:
             bare.append(str(path.relative_to(ROOT)))
         named = (node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)))
-        for node in named:
-            if not node.name.startswith("_") and ast.get_docstring(node) is None:
-                bare.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+        bare += [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+            for node in named
+            if not node.name.startswith("_") and ast.get_docstring(node) is None
+        ]
     assert bare == []
 
 

@@ -300,6 +300,16 @@ def test_play_sees_neither_seed_nor_engine_facts() -> None:
     assert run_tool(author, "state_read", {"pointer": "rng_seed"}).body["receipt"]["value"] == "brook:s1"
 
 
+def test_the_lore_budget_of_the_host_holds_where_a_pack_names_none() -> None:
+    changed = document()
+    changed["lore"]["long"] = {"key": "long", "body": "𝄞" * 2001}
+    line = line_of(compile_canon(changed))
+    assert run_tool(line, "lore_get", {"key": "long"}).body["code"] == "BUDGET"
+    wide = document(loreBudgetChars=5000)
+    wide["lore"]["long"] = changed["lore"]["long"]
+    assert run_tool(line_of(compile_canon(wide)), "lore_get", {"key": "long"}).body["ok"]
+
+
 def test_author_tools() -> None:
     line = line_of(BROOK, "author")
     pages = run_tool(line, "pack_interview", {}).body["pages"]

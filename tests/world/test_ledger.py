@@ -81,7 +81,7 @@ def told(inn: Inn, session_id: str, text: str, reply: str, operation_id: str) ->
 
 def test_story_events_stand_in_the_log_of_the_session(inn: Inn) -> None:
     fact(inn, "s", "clue_one", "felt", 0)
-    said = inn.post("post_message", "s", {"text": "I race Harrow", "expectedTurn": 1, "operationId": "m"})
+    said = inn.post("post_message", "s", {"text": "I outrow Harrow", "expectedTurn": 1, "operationId": "m"})
     log = inn.host.events("s")["events"]
     assert [event["type"] for event in log] == ["world/fact", "world/stage", "world/check"]
     assert log[2]["check_id"] == "contest"
@@ -135,7 +135,7 @@ def test_a_ticket_without_inherited_events_carries_the_state(inn: Inn) -> None:
 
 def test_retry_forks_the_session_before_the_check(inn: Inn) -> None:
     fact(inn, "s", "one", 1, 0)
-    first = inn.post("post_message", "s", {"text": "I race Harrow", "expectedTurn": 1, "operationId": "m"})
+    first = inn.post("post_message", "s", {"text": "I outrow Harrow", "expectedTurn": 1, "operationId": "m"})
     fact(inn, "s", "two", 2, 2)
     back = inn.post("post_command", "s", {"text": "/retry", "expectedTurn": 3, "operationId": "r"})
     assert back["sessionId"] == "s~retry"

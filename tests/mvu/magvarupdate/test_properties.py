@@ -17,6 +17,7 @@ from runtime.mvu.commands.magvarupdate.commands import LooseCommand
 from runtime.mvu.commands.magvarupdate.engine import Engine, Instruction
 from runtime.mvu.commands.magvarupdate.reading import read_value
 from runtime.mvu.commands.magvarupdate.repair import RepairFault, read_repaired
+from runtime.mvu.commands.magvarupdate.scan import find, split_arguments
 from runtime.mvu.commands.magvarupdate.schema import Deriver, strip
 from runtime.mvu.commands.magvarupdate.text import parse_text
 from runtime.mvu.commands.magvarupdate.values import as_json
@@ -113,6 +114,19 @@ def test_repair_answers_or_refuses(text: str) -> None:
         json.dumps(read_repaired(text))
     except RepairFault as fault:
         assert "line" in str(fault)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from(["'a'", '"b c"', "1", " ", ",", "x", "'", "\\", "(", ")", "[", "\n"]), max_size=9).map(
+        "".join
+    )
+)
+def test_usual_calls_read_as_any_other(text: str) -> None:
+    call = f"_.set({text});"
+    for found in find(call).commands:
+        if found.start == 0 and len(found.full_match) == len(call):
+            assert found.args == split_arguments(text)
 
 
 @settings(max_examples=200, deadline=None)
