@@ -98,7 +98,7 @@ def _refused(command: Command, refusal: Refusal, root: Any, earlier: int) -> Rec
     if code == "MVU_PATH_MISSING" and refusal.keys and earlier < _SUGGESTED:
         details["nearest"] = _nearest(root, refusal.keys)
         message = f"{message}; the nearest existing path is '{details['nearest']}'"
-    return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
+    return Receipt(command, "refused", code, InnkeeperError(code, f"{message}, at '{details['path']}'", details))
 
 
 def _done(command: Command, note: str = "") -> Receipt:
@@ -189,7 +189,7 @@ def _declared(
         except InnkeeperError as error:
             companion.drop()
             error.details.setdefault("command", position)
-            receipts.append(Receipt(command, "refused", error.code, error=error))
+            receipts.append(Receipt(command, "refused", error.code, error))
             raise ApplyError(error, _dropped(receipts, error.code)) from error
         else:
             receipts.append(_done(command, "" if changed else _UNCHANGED))
