@@ -91,7 +91,7 @@ def snapshot(
 def _skipped(tx: Transaction, view: View) -> dict[str, Any]:
     """``schemaSkipped``: the statements of the declaration that are not interpreted (spec/mvu.md §0.4)."""
     schema = engine.schema_of(tx.load_content(view.content or ""))
-    found = [] if schema is None else [item if isinstance(item, dict) else item.to_json() for item in schema.skipped]
+    found = [] if schema is None else list(schema.skipped)
     return {"schemaSkipped": found} if found else {}
 
 
