@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from runtime.assembly import open_runtime
 from runtime.values.rows import InnkeeperError
+from sandbox import create_sandbox
 from server import events, pages
 from server.config import Config
 from server.context import Context
@@ -62,11 +63,13 @@ def open_context(config: Config) -> Context:
         ) from None
     token, _ = load_host_token(config.data_dir, config.host_token)
     configured = config.section("mvu", "resources") or []
+    engine = config.section("sandbox", "engine")
     runtime = open_runtime(
         config.data_dir / "innkeeper.sqlite",
         configured=configured,
         packs_dir=config.packs_dir,
         test_mode=config.test_mode,
+        sandbox=None if engine is None else create_sandbox(str(engine)),
     )
     server = config.section("server") or {}
     security = Security(
