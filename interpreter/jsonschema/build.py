@@ -156,9 +156,13 @@ class _Builder:
 
     def tuple_(self, node: n.TupleNode, open_: bool) -> Schema:
         needed = [index for index, item in enumerate(node.items) if not self.presence.optional(item)]
-        schema: Schema = {"type": "array", "prefixItems": [self.build(item, open_=open_) for item in node.items]}
-        if not node.items:
-            del schema["prefixItems"]
+        schema: Schema = {"type": "array"}
+        parts = [self.build(item, open_=open_) for item in node.items]
+        for index in range(needed[-1] if needed and self.io == "output" else 0):
+            if index not in needed and parts[index]:  # an item left out before a filled one is null in JSON
+                parts[index] = {"anyOf": [parts[index], {"type": "null"}]}
+        if parts:
+            schema["prefixItems"] = parts
         if node.rest is None:
             schema["items"] = False
         else:
@@ -179,7 +183,7 @@ class _Builder:
         if others is None:
             if self.io == "output" and not open_:
                 schema["additionalProperties"] = False
-        elif isinstance(others, n.SimpleNode) and others.kind == "never":
+        elif _is_never(others):
             if not open_:
                 schema["additionalProperties"] = False
         elif not open_ and not (isinstance(others, n.SimpleNode) and others.kind in ("any", "unknown")):
@@ -224,6 +228,7 @@ class _Builder:
             if (
                 self.io == "output"
                 and isinstance(shaped, n.ObjectNode)
+                and (shaped.catchall is None or _is_never(shaped.catchall))  # it keeps no key of the record's
                 and isinstance(free, n.RecordNode)
                 and not (free.loose or free.checks or shaped.checks or open_)
                 and enumerated_keys(free.key) is None
@@ -293,6 +298,10 @@ def enumerated_keys(key: n.Node) -> list[str] | None:
         else:
             return None
     return list(names)
+
+
+def _is_never(node: n.Node) -> bool:
+    return isinstance(node, n.SimpleNode) and node.kind == "never"
 
 
 def _name(value: Any) -> str:

@@ -19,6 +19,7 @@ from interpreter.evaluate.builtins.lodash_base import (
     test,
     values_of,
 )
+from interpreter.evaluate.builtins.symbols import symbol_count
 from interpreter.evaluate.operators import call_function, is_callable, property_key, to_text
 from interpreter.evaluate.properties import call_member
 from interpreter.evaluate.values import type_error
@@ -145,7 +146,7 @@ ARRAYS["keyBy"] = _grouped(dict.__setitem__)
 @lodash("size")
 def _size(run: Run, a: Items) -> Any:
     value = arg(a, 0)
-    return len(items_of(run, value))  # lodash counts the characters of a text, not its units
+    return symbol_count(value) if isinstance(value, str) else len(items_of(run, value))
 
 
 @lodash("includes", "contains")

@@ -24,6 +24,7 @@ from interpreter.evaluate.builtins.lodash_base import (
     values_of,
 )
 from interpreter.evaluate.builtins.objects import clone, object_entries, object_keys
+from interpreter.evaluate.builtins.symbols import symbols
 from interpreter.evaluate.operators import call_function, describe, is_callable, property_key, to_text
 from interpreter.evaluate.properties import UNSAFE, check_mutable, delete_member, get_member, set_member
 from interpreter.evaluate.values import Chain, DateValue, ErrorValue, MapValue, Native, SetValue
@@ -426,7 +427,8 @@ def _cast_array(_run: Run, a: Items) -> Any:
 
 @lodash("toArray")
 def _to_array(run: Run, a: Items) -> Any:
-    return values_of(run, arg(a, 0))
+    value = arg(a, 0)
+    return symbols(value) if isinstance(value, str) else values_of(run, value)
 
 
 @lodash("toPath")

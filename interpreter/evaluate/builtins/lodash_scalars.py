@@ -18,6 +18,7 @@ from interpreter.evaluate.builtins.lodash_base import (
 from interpreter.evaluate.builtins.lodash_objects import OBJECTS, Function, Items, lodash
 from interpreter.evaluate.builtins.numbers import ONE_NUMBER
 from interpreter.evaluate.builtins.strings import split_text
+from interpreter.evaluate.builtins.symbols import symbol_count, symbols
 from interpreter.evaluate.properties import call_member
 from interpreter.javascript import UNDEFINED
 
@@ -290,17 +291,17 @@ def _truncate(_run: Run, a: Items) -> Any:
     settings = options if type(options) is dict else {}
     length = int(integer(settings.get("length", 30)))
     mark = _as_text(settings.get("omission", "..."))
-    if js.utf16_length(value) <= length:
+    if symbol_count(value) <= length:
         return value
-    return js.utf16_slice(value, 0, max(0, length - js.utf16_length(mark))) + mark
+    return "".join(symbols(value)[: max(0, length - symbol_count(mark))]) + mark
 
 
 @lodash("pad")
 def _pad(run: Run, a: Items) -> Any:
     value, length = _as_text(arg(a, 0)), int(integer(arg(a, 1)))
-    width = js.utf16_length(value)
-    left = call_member(run, value, "padStart", [width + max(0, length - width) // 2, *a[2:]])
-    return call_member(run, left, "padEnd", [length, *a[2:]])
+    width, missing = js.utf16_length(value), max(0, length - symbol_count(value))
+    left = call_member(run, value, "padStart", [width + missing // 2, *a[2:]])
+    return call_member(run, left, "padEnd", [width + missing, *a[2:]])
 
 
 @lodash("escapeRegExp")
