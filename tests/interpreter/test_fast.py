@@ -186,13 +186,3 @@ def test_an_unknown_key_beside_a_filled_one_is_seen(mode: str) -> None:
     outcomes = [schema.parse({"b": 1}, memory=memory) for memory in (None, Memory(), Memory())]
     kept = {"z.looseObject": {"a": "x", "b": 1}, "z.object": {"a": "x"}}.get(mode)
     assert [(one.ok, one.value) for one in outcomes] == [(kept is not None, kept)] * 3
-
-
-@pytest.mark.parametrize("maker", ["z.object", "z.looseObject", "z.strictObject"])
-def test_an_unknown_key_beside_a_prefaulted_one(maker: str) -> None:
-    """As many keys come in as go out, but not the same ones."""
-    schema = compile_declaration(f"export const Schema = {maker}({{ a: z.number().prefault(1) }});")
-    for value in ({"b": 2}, {"a": 3, "b": 2}, {"a": 3}, {}):
-        expected = outcome(schema, value, exact=True)
-        for memory in (None, None, Memory()):
-            assert outcome(schema, value, memory) == expected
