@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test check bench format lock clean
+.PHONY: setup run test check bench format lock docs cards simulate fuzz clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,15 @@ bench: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup
+	$(BIN)/python -m docs.generate
+
+cards: setup
+	$(BIN)/python examples/build_cards.py
+
+simulate: setup
+	INNKEEPER_STORIES=20000 $(BIN)/python -m pytest tests/simulation -q
 
 lock: setup
 	$(BIN)/python -m pip install --quiet uv

@@ -40,10 +40,11 @@ def clock(work: Callable[[], Any]) -> float:
 
 
 def prepared(data: Any, schema: CompiledSchema | None, open_: bool) -> dict[str, Any]:
-    """A stored envelope, as an ingest finds it."""
+    """A stored envelope, as an ingest finds it: under a declaration it has passed it once."""
     content: dict[str, Any] = {"stat_data": data}
     if schema is not None:
-        content["mvu_schema"] = schema.descriptor()
+        result = schema.parse(data, clock=0)
+        content = {"stat_data": result.value, "mvu_schema": schema.descriptor()}
     elif open_:
         content["stat_data"] = {"$meta": {"extensible": True, "recursiveExtensible": True}, **data}
     return envelope.normalise(content)

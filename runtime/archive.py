@@ -121,8 +121,19 @@ def _content_keys(rows: Mapping[str, Iterable[Row]]) -> Iterator[str]:
             if isinstance(data, dict):
                 if isinstance(data.get("before"), str):
                     yield data["before"]
-                for item in (data.get("items") or {}).get("mvu", []) if isinstance(data.get("items"), dict) else []:
-                    yield item["content"]
+                yield from _seed_contents(data.get("items"))
+
+
+def _seed_contents(items: object) -> Iterator[str]:
+    """The contents that a captured seed holds for each source."""
+    if not isinstance(items, dict):
+        return
+    for item in items.get("mvu") or []:
+        yield item["content"]
+    for name in ("dimensions", "world"):
+        content = (items.get(name) or {}).get("content")
+        if isinstance(content, str):
+            yield content
 
 
 def _outward(table: Table, row: Row) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Runtime:
     def close(self) -> None:
         """End the sources, the sandbox and the store, in this order."""
         self.mvu.dispose()
+        self.dimensions.close()
         if self.sandbox is not None:
             self.sandbox.close()
         self.ledger.close()
@@ -106,7 +107,9 @@ def open_runtime(
         branches=branches,
         dimensions=dimensions,
         world=world,
-        requests=Requests(mvu, {}),
+        requests=Requests(
+            mvu, {"dimensions": dimensions.prompt_blocks, "world": world.prompt_blocks}, dimensions.revision
+        ),
         mvu=mvu,
         cards=CardLibrary(mvu),
         sandbox=engine,

@@ -8,6 +8,7 @@ from interpreter.limits import LIMITS as INTERPRETER
 from runtime.cards.limits import LIMITS as CARDS
 from runtime.dimensions.limits import LIMITS as DIMENSIONS
 from runtime.ledger.limits import LIMITS as LEDGER
+from runtime.mvu.commands.magvarupdate.limits import LIMITS as MAGVARUPDATE
 from runtime.mvu.limits import LIMITS as MVU
 from runtime.mvu.service_limits import LIMITS as MVU_SERVICE
 from runtime.sessions.limits import LIMITS as SESSIONS
@@ -16,7 +17,19 @@ from runtime.values.rows import Limit
 from runtime.world.limits import LIMITS as WORLD
 from sandbox.limits import LIMITS as SANDBOX
 
-_TABLES: tuple[Any, ...] = (INTERPRETER, SANDBOX, VALUES, LEDGER, SESSIONS, CARDS, MVU, MVU_SERVICE, DIMENSIONS, WORLD)
+_TABLES: tuple[Any, ...] = (
+    INTERPRETER,
+    SANDBOX,
+    VALUES,
+    LEDGER,
+    SESSIONS,
+    CARDS,
+    MVU,
+    MAGVARUPDATE,
+    MVU_SERVICE,
+    DIMENSIONS,
+    WORLD,
+)
 
 
 def _gather() -> tuple[Limit, ...]:

@@ -29,9 +29,15 @@ def _names(value: object, name: str) -> list[str]:
 class Requests:
     """The prompt parts of a session; ``others`` gives the blocks of the sources beside MVU variables."""
 
-    def __init__(self, mvu: MvuService, others: Mapping[str, BlockSource]) -> None:
+    def __init__(
+        self,
+        mvu: MvuService,
+        others: Mapping[str, BlockSource],
+        revision: Callable[[Transaction, str], str] = lambda tx, session_id: "",
+    ) -> None:
         self._mvu = mvu
         self._others = others
+        self._revision = revision
 
     def prompt(self, session_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """``POST /host/sessions/{id}/prompt``: blocks of the included sources, the activated world-book entries, a lease."""
@@ -73,7 +79,9 @@ class Requests:
         def job(tx: Transaction) -> list[Any]:
             session = store.session_row(tx, session_id)
             reply = store.last_reply(tx, session)
-            return [prompts.request_counters(tx, session), None if reply is None else reply.seq, self._mvu.policy.epoch]
+            counters = prompts.request_counters(tx, session)
+            seq = None if reply is None else reply.seq
+            return [counters, seq, self._mvu.policy.epoch, self._revision(tx, session_id)]
 
         return sha(self._mvu.ledger.read(job))
 

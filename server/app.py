@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,10 +25,11 @@ from server.limits import WORKERS
 from server.metrics import Metrics
 from server.openapi import openapi_document
 from server.plugins import load_plugins
-from server.routes import host, meta, mvu, world
+from server.routes import dimensions, host, meta, mvu, world
 from server.routing import Endpoint
 from server.security import Security, load_host_token
 from server.streams import Streams
+from server.tracker_client import ChatTracker, read_settings
 
 PREFIX = "/api/v1"
 SEED_PREFIX = "/pmp-dsh-tavern/api"
@@ -39,7 +41,9 @@ def endpoints() -> list[tuple[str, Endpoint]]:
     for endpoint in meta.ROOT_ENDPOINTS:
         found.append((endpoint.path, endpoint))
         found.append((PREFIX + endpoint.path, endpoint))
-    found.extend((PREFIX + e.path, e) for e in (*host.ENDPOINTS, *mvu.ENDPOINTS, *world.ENDPOINTS))
+    found.extend(
+        (PREFIX + e.path, e) for e in (*host.ENDPOINTS, *mvu.ENDPOINTS, *dimensions.ENDPOINTS, *world.ENDPOINTS)
+    )
     for endpoint in mvu.SEED_ENDPOINTS:
         found.append((PREFIX + endpoint.path, endpoint))
         found.append((f"{SEED_PREFIX}/v1{endpoint.path}", endpoint))
@@ -75,6 +79,9 @@ def open_context(config: Config) -> Context:
     runtime.sessions.listen(streams.publish)
     context = Context(config, runtime, security, Metrics(), streams)
     context.extras["world"] = runtime.world
+    settings = read_settings(config.section("tracker"))
+    if settings is not None:
+        runtime.dimensions.use_tracker(ChatTracker(settings))
     load_plugins(context)
     return context
 
@@ -106,6 +113,7 @@ def _routes(context: Context) -> list[BaseRoute]:
 
     routes.extend(Route(path, openapi, methods=["GET"]) for path in ("/openapi.json", PREFIX + "/openapi.json"))
     routes.extend(events.routes(context, (PREFIX, f"{SEED_PREFIX}/v1")))
+    routes.extend(dimensions.stream_routes(context, PREFIX, time.time))
     # Fixed paths before those with parameters, so that neither hides the other.
     ordered = sorted(by_path, key=lambda text: (text.count("{"), text))
     routes.extend(_route(dispatch, path, by_path[path]) for path in ordered)

@@ -201,7 +201,9 @@ class Security:
         media = facts.headers.get("content-type", "").partition(";")[0].strip().lower()
         has_body = facts.headers.get("content-length", "0") != "0" or "transfer-encoding" in facts.headers
         # A PNG's media type is, like JSON's, one that a page of another origin cannot send without asking first.
-        if media not in (("application/json", "image/png") if raw else ("application/json",)) and (has_body or facts.method != "DELETE"):
+        if media not in (("application/json", "image/png") if raw else ("application/json",)) and (
+            has_body or facts.method != "DELETE"
+        ):
             raise InnkeeperError(
                 "TAVERN_API_CONTENT_TYPE_REQUIRED", f"expected Content-Type: application/json, found {media!r:.80}"
             )

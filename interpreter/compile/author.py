@@ -104,6 +104,8 @@ def _deep(run: Run, stack: list[Any]) -> None:
         kind = type(item)
         if kind is str:
             size += len(item)
+            if size > limits.VALUE_SIZE.default:
+                raise BudgetExceeded(limits.VALUE_SIZE.name, limits.VALUE_SIZE.default, limits.VALUE_SIZE.unit)
             continue
         if kind in _SCALARS:
             continue

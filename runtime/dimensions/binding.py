@@ -9,7 +9,7 @@ from typing import Any, Final
 from runtime.dimensions import clock as clocks
 from runtime.dimensions.declaration import check_table
 from runtime.dimensions.domain import BUILT_IN, Result
-from runtime.dimensions.errors import SYNC_CONFLICT, DimensionError
+from runtime.dimensions.errors import DimensionError
 from runtime.dimensions.events import change_events
 from runtime.dimensions.issues import issues_json, issues_text
 from runtime.dimensions.localise import resolve_definition
@@ -233,13 +233,3 @@ def _carry_out(state: State, world: World, steps: list[Step], at: str | None) ->
         raise fault.as_error(state.records) from None
     moved = {f"ledger/{step.key}" for step in steps if step.outcome in (*_UPSERTS, *_REMOVALS)}
     return after.touched(moved, ledger=ledger) if moved else after
-
-
-def check_plan(state: State, world: World, planned: Mapping[str, str], *, force: bool) -> None:
-    """Inside the transaction everything is checked again; a difference aborts (§7.3)."""
-    now = {step.key: step.outcome for step in plan_sync(state, world, force=force)}
-    if now != dict(planned):
-        keys = sorted(key for key in {*now, *planned} if now.get(key) != planned.get(key))
-        raise DimensionError(
-            SYNC_CONFLICT, f"the session changed since the plan was made: {', '.join(keys)}", {"keys": keys}
-        )

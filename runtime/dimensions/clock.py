@@ -374,8 +374,12 @@ class Clock:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Clock:
-        """Read the stored form."""
+        """Read the stored form; raises ``ValueError`` when it is none."""
         moves = {turn: Moved(*move) for turn, move in data["moves"].items()}
+        ticks = [data["tick"], *(tick for move in moves.values() for tick in (move.before, move.after))]
+        issues = check_clock(data["definition"])
+        if issues or not all(type(tick) is int for tick in ticks):
+            raise ValueError(issues_text(issues) or "a tick is no whole number")
         return cls(data["definition"], data["tick"], moves, data["lastTurn"])
 
 

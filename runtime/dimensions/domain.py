@@ -7,7 +7,7 @@ that concerns a receipt is stored in it and is an answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from interpreter.javascript import utf16_length
@@ -15,7 +15,7 @@ from runtime.dimensions import clock as clocks
 from runtime.dimensions import limits
 from runtime.dimensions.derive import apply_derived, derived_fields, field_value, has_derived
 from runtime.dimensions.errors import VERSION_CONFLICT, DimensionError
-from runtime.dimensions.events import Event, change_events, receipt_events, settlement_event
+from runtime.dimensions.events import Event, change_events, settlement_event
 from runtime.dimensions.issues import issues_json
 from runtime.dimensions.records import (
     Fault,
@@ -403,42 +403,3 @@ def move(state: State, turn_id: str, request: Json) -> Result:
     }
     events = change_events(after, changed, state) if changed else ()
     return Result(after, answer, events)
-
-
-def replace_clock(state: State, definition: Json) -> State:
-    """Give a session its clock; the definition is kept from first use (§8)."""
-    try:
-        return state.touched({"clock"}, clock=clocks.new_clock(definition))
-    except ValueError as error:
-        raise DimensionError("DIMENSION_CLOCK_MOVE", f"the clock is not valid: {error}") from None
-
-
-def shorter(state: State) -> State:
-    """The state without frozen bases, for exports that carry no history."""
-    parts = {"meta"} | {f"frozen/{turn}" for turn in state.frozen}
-    return replace(state.touched(parts), frozen={})
-
-
-__all__ = [
-    "BUILT_IN",
-    "Result",
-    "begin_turn",
-    "commit_settlement",
-    "derived_batch",
-    "edit",
-    "freeze_turn",
-    "initialize",
-    "move",
-    "overwritten",
-    "receipt_events",
-    "receipt_of",
-    "record_failure",
-    "register_narrative",
-    "replace_clock",
-    "retry",
-    "settle_by_tool",
-    "settlement_payload",
-    "tracker_view",
-    "try_settlement",
-    "update",
-]

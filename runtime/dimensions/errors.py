@@ -8,14 +8,12 @@ from runtime.values.rows import ErrorCode, InnkeeperError
 
 VERSION_CONFLICT: Final = "dimension-version-conflict"
 SETTLEMENT_PENDING: Final = "DIMENSION_SETTLEMENT_PENDING"
-SYNC_CONFLICT: Final = "world_data_sync_conflict"
 
 ERRORS: Final[tuple[ErrorCode, ...]] = (
     ErrorCode(VERSION_CONFLICT, 409, "fatal", "A dimension has another version than the one this change was based on."),
     ErrorCode(
         SETTLEMENT_PENDING, 409, "fatal", "An earlier turn's dimension changes are still owed: retry or skip it."
     ),
-    ErrorCode(SYNC_CONFLICT, 409, "fatal", "The session changed between the plan of the sync and its execution."),
     ErrorCode("DIMENSION_INVALID", 400, "both", "A declaration or a value does not meet the rules for dimensions."),
     ErrorCode("DIMENSION_PAYLOAD", 400, "both", "The request for a dimension change is not well formed."),
     ErrorCode("DIMENSION_QUERY", 400, "fatal", "The query call is not well formed."),

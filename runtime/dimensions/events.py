@@ -49,16 +49,6 @@ def _public_change(old: Record | None, new: Record) -> bool:
     return old is None or old.version != new.version or not same(old.definition, new.definition)
 
 
-def receipt_events(state: State, before: State) -> tuple[Event, ...]:
-    """Every receipt whose public summary moved between two states."""
-    moved = [
-        receipt
-        for key, receipt in state.receipts.items()
-        if (old := before.receipts.get(key)) is None or old.version != receipt.version
-    ]
-    return tuple(settlement_event(state, receipt) for receipt in moved)
-
-
 def merge(view: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """A client's view after some events: other providers, older versions and unreadable payloads change nothing."""
     dimensions = dict(view["dimensions"])

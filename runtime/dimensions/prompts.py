@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -232,8 +232,3 @@ def rule_page(definition: dict[str, Json], part: str, offset: int, limit: int, l
     if "nextOffset" in page:
         result["nextOffset"] = page["nextOffset"]
     return result
-
-
-def tool_names(tools: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The names of offered tools."""
-    return [str(tool["name"]) for tool in tools]

@@ -109,11 +109,6 @@ def read_record(key: str, data: Any) -> Record:
             f"the stored record {quoted(key)} cannot be read: {issues_text(issues)}",
             {"issues": issues_json(issues), "dimension": key},
         )
-    return trusted_record(data)
-
-
-def trusted_record(data: Mapping[str, Any]) -> Record:
-    """The record of a stored form that was checked before."""
     source = data.get("lastTrackedSource")
     return Record(data["definition"], data["value"], int(data["version"]), Source.from_json(source) if source else None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from runtime.dimensions.package import read_world
 from runtime.dimensions.state import State
 from runtime.dimensions.storage import StateStore, get_world, put_world
 from runtime.dimensions.tracker import Tracker
+from runtime.dimensions.turn import Policy, TurnResult, Unit, commit_turn
 from runtime.dimensions.values import Json
 from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.sessions import store as sessions
@@ -257,6 +258,31 @@ class DimensionsService:
             return binding.sync(state, world, dry_run=dry_run, force=force, imported_at=str(self._now()))
 
         return self._write(Request(session_id, operation_id, ["sync", world_id, dry_run, force]), operation)
+
+    def execute(
+        self,
+        session_id: str,
+        turn_id: str,
+        units: Sequence[Unit],
+        *,
+        narratives: Sequence[str] = (),
+        policy: Policy | None = None,
+        tracker: str | None = None,
+    ) -> TurnResult:
+        """Commit the proposals of several runtimes of an in-process host in one transaction (§4.4)."""
+
+        def job(tx: Transaction) -> TurnResult:
+            session = sessions.session_row(tx, session_id)
+            done: list[TurnResult] = []
+
+            def operation(state: State) -> Result:
+                done.append(commit_turn(state, turn_id, units, narratives=narratives, policy=policy, tracker=tracker))
+                return Result(done[0].state, {}, done[0].events)
+
+            self.change(tx, session, operation)
+            return done[0]
+
+        return self.ledger.write(job)
 
     # -- reads ------------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from runtime.dimensions.values import Json, quoted, same
 
 Status = Literal["pending-settlement", "settled", "no-change", "manual", "skipped"]
 PENDING: Final = "pending-settlement"
+STATUSES: Final = (PENDING, "settled", "no-change", "manual", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,16 @@ class Receipt:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Receipt:
-        """Read the stored form."""
+        """Read the stored form; raises ``ValueError`` when it is none."""
+        fault = source_fault(data["source"])
+        known = data["status"] in STATUSES and isinstance(data["sourceTurnId"], str)
+        numbers = [data["version"], data["order"], *data["readVersions"].values()]
+        if fault is not None or not known or not all(type(number) is int and number >= 1 for number in numbers):
+            raise ValueError(fault or "a receipt has a part of the wrong form")
+        if not all(isinstance(part, dict) for part in data["definitions"].values()):
+            raise ValueError("a receipt's definitions are none")
+        if not isinstance(data.get("error"), str | None):
+            raise ValueError("a receipt's error is no text")
         return cls(
             Source.from_json(data["source"]),
             data["sourceTurnId"],

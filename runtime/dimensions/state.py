@@ -14,7 +14,7 @@ from typing import Any
 from runtime.dimensions import limits
 from runtime.dimensions.clock import Clock
 from runtime.dimensions.errors import DimensionError
-from runtime.dimensions.records import Fault, Record, Records, read_record, trusted_record
+from runtime.dimensions.records import Fault, Record, Records, read_record
 from runtime.dimensions.settlement import Receipt, Receipts
 from runtime.dimensions.sync import LedgerRow
 from runtime.dimensions.values import BoundsError, Size, measure, quoted, same, text_bytes
@@ -268,6 +268,9 @@ def read_state(parts: Parts) -> State:
 
 
 def _read_parts(meta: Mapping[str, Any], parts: Parts) -> State:
+    texts = [meta["locale"], *(meta[name] for name in ("worldId", "provider", "lastTurn") if meta[name] is not None)]
+    if not all(isinstance(text, str) for text in texts) or type(meta["completed"]) is not int:
+        raise ValueError("the head has a part of the wrong form")
     records = {key: read_record(key, data) for key, data in _whole(meta["records"], parts, "record")}
     receipts = {key: Receipt.from_json(data) for key, data in _named(parts, "receipt").items()}
     clock = parts.get("clock")
@@ -294,6 +297,6 @@ def _read_frozen(turns: list[str], parts: Parts, current: Records) -> dict[str, 
         for key, data in part["set"].items():
             now = current.get(key)
             # The same content is the same object, so later differences stay small.
-            base[key] = now if now is not None and same(now.to_json(), data) else trusted_record(data)
+            base[key] = now if now is not None and same(now.to_json(), data) else read_record(key, data)
         frozen[turn_id] = base
     return frozen

@@ -34,7 +34,10 @@ class LedgerRow:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> LedgerRow:
-        """Read the stored form."""
+        """Read the stored form; raises ``ValueError`` when it is none."""
+        names = ("key", "sourceWorldId", "sourceId", "sourceDigest", "valueHash")
+        if not all(isinstance(data[name], str) for name in names):
+            raise ValueError("a row of the import ledger has a part of the wrong form")
         return cls(
             data["key"],
             data["sourceWorldId"],

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from runtime.dimensions.domain import (
     Result,
+    begin_turn,
     commit_settlement,
     freeze_turn,
     initialize,
@@ -22,7 +23,6 @@ from runtime.dimensions.domain import (
 from runtime.dimensions.errors import DimensionError
 from runtime.dimensions.events import Event
 from runtime.dimensions.records import Fault, Record, Records, Source, evaluate, initialise, read_batch, source_fault
-from runtime.dimensions.settlement import check_barrier
 from runtime.dimensions.state import State
 from runtime.dimensions.values import Json, quoted
 
@@ -101,9 +101,7 @@ def start_turn(
     state: State, turn_id: str, *, publish: Callable[[Records], None] | None, narrates: bool = True
 ) -> State:
     """Begin an execution: the barrier for narratives, then the publisher over the frozen base (§5.5, §6.1)."""
-    if narrates:
-        check_barrier(state.receipts)
-    frozen = freeze_turn(state, turn_id)
+    frozen = begin_turn(state, turn_id) if narrates else freeze_turn(state, turn_id)
     if publish is not None:
         try:
             publish(frozen.base(turn_id) if frozen.provider is not None else frozen.records)

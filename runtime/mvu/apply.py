@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from interpreter import errors as interpreter_errors
 from runtime.mvu import envelope
@@ -20,54 +20,65 @@ from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
 from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.weigh import NOTHING, Weight, change, weigh
-from runtime.values.patch import Change, diff
+from runtime.values.patch import Change, diff, to_merge_patch, to_rfc6902
 from runtime.values.rows import InnkeeperError
-
-
-class IssueLike(Protocol):
-    """One refused value of a declaration."""
-
-    @property
-    def message(self) -> str: ...
-    def to_json(self) -> dict[str, Any]: ...
 
 
 class ResultLike(Protocol):
     """What a declaration answers."""
 
     @property
-    def ok(self) -> bool: ...
+    def ok(self) -> bool:
+        """Whether the value is accepted."""
+
     @property
-    def value(self) -> Any: ...
+    def value(self) -> Any:
+        """What the declaration makes of it."""
+
     @property
-    def issues(self) -> Sequence[Any]: ...
+    def issues(self) -> Sequence[Any]:
+        """Why it is refused."""
 
 
 class SchemaLike(Protocol):
     """What application needs of ``interpreter.CompiledSchema``."""
 
     @property
-    def version(self) -> int: ...
-    def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike: ...
+    def version(self) -> int:
+        """The interpreter version."""
+
+    def parse(self, value: Any, *, clock: int | None = None, memory: Any = None) -> ResultLike:
+        """Parse a value."""
 
 
-class Receipt(NamedTuple):
-    """What became of one command: ``applied``, or ``refused`` with a code and the error that says why."""
+class Receipt:
+    """What became of one command: ``applied``, or ``refused`` with a code.
 
-    command: Command
-    status: str
-    code: str | None = None
-    error: InnkeeperError | None = None
+    ``message`` and ``details`` say what was expected, what was found and where; an error says it only when asked,
+    since looking for the nearest path costs more than a command.
+    """
+
+    __slots__ = ("_said", "code", "command", "status")
+
+    def __init__(
+        self,
+        command: Command,
+        status: str,
+        code: str | None = None,
+        said: InnkeeperError | str | None = None,
+    ) -> None:
+        self.command, self.status, self.code = command, status, code
+        self._said = said
 
     @property
     def message(self) -> str:
-        """What was expected, what was found, where."""
-        return "" if self.error is None else self.error.message
+        """The sentence for people."""
+        return self._said.message if isinstance(self._said, InnkeeperError) else self._said or ""
 
     @property
     def details(self) -> dict[str, Any]:
         """The same for machines."""
-        return {} if self.error is None else self.error.details
+        return self._said.details if isinstance(self._said, InnkeeperError) else {}
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; ``normalised`` reads as the very same command."""
@@ -104,6 +115,14 @@ class Applied:
     def served(self) -> envelope.Variables:
         """The envelope as readers see it after this update."""
         return envelope.served(self.variables, self.changes)
+
+    def json_patch(self) -> list[Change]:
+        """The changes as an RFC 6902 patch of ``stat_data``."""
+        return to_rfc6902(self.changes)
+
+    def merge_patch(self, before: envelope.Variables) -> Any:
+        """The changes as an RFC 7386 merge patch; ``MVU_UNSUPPORTED`` where one cannot say them (a new null)."""
+        return to_merge_patch(before["stat_data"], self.variables["stat_data"])
 
 
 class ApplyError(InnkeeperError):
@@ -155,7 +174,7 @@ class _Batch:
         self.rest = envelope.rest_weight(variables)
         self.exact = False
         self.hint: Hint = memory.hint if memory is not None else no_hint
-        self.native = NativeRules(free=self.version == 1)
+        self.native = NativeRules(self.version == 1, None if schema is not None else {})
         self.creating = CreatingRules()
 
     def run(self, command: Command) -> None:
@@ -263,9 +282,10 @@ def apply_commands(
 def _none_kept(receipts: list[Receipt]) -> tuple[Receipt, ...]:
     """Receipts of a batch that failed: what was applied before the error is taken back, and says so."""
     last = receipts[-1]
-    dropped = InnkeeperError(last.code or "", "nothing of the batch is kept: a later command is fatal")
     return tuple(
-        Receipt(receipt.command, "refused", last.code, dropped) if receipt.status == "applied" else receipt
+        Receipt(receipt.command, "refused", last.code, "nothing of the batch is kept: a later command is fatal")
+        if receipt.status == "applied"
+        else receipt
         for receipt in receipts
     )
 

@@ -9,6 +9,7 @@ from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.ledger.tables import RESOURCES, TEMPLATES
 from runtime.mvu import engine, envelope, resources
 from runtime.mvu.cards import CardShelf
+from runtime.mvu.commands import DIALECTS
 from runtime.mvu.storage import charge
 from runtime.sessions import store
 from runtime.values import yaml12
@@ -30,6 +31,7 @@ _KEYS = {
     "schemaSource",
     "activationSeqs",
     "instance",
+    "dialect",
 }
 
 
@@ -56,6 +58,8 @@ def check_definition(raw: Mapping[str, Any]) -> dict[str, Any]:
         raise _wrong(f"expected sharing to be 'shared' or absent, found {raw['sharing']!r:.80}")
     if raw.get("managementMode") not in (None, "native", "managed"):
         raise _wrong(f"expected managementMode native or managed, found {raw['managementMode']!r:.80}")
+    if raw.get("dialect", "strict") not in DIALECTS:
+        raise _wrong(f"expected dialect as one of {', '.join(DIALECTS)}, found {raw['dialect']!r:.80}")
     if "initial" not in raw and "characterId" not in raw and "schemaSource" not in raw:
         raise _wrong("expected initial, characterId or schemaSource: a resource needs something to begin with")
     return dict(raw)
@@ -103,7 +107,9 @@ def install_configured(
 def _install_shared(tx: Transaction, shelf: CardShelf, definition: dict[str, Any], clock: int) -> None:
     known = resources.resource_row(tx, definition["id"])
     kept = {
-        key: definition[key] for key in ("name", "sessionIds", "instructions", "activationSeqs") if key in definition
+        key: definition[key]
+        for key in ("name", "sessionIds", "instructions", "activationSeqs", "dialect")
+        if key in definition
     }
     if known is not None:
         if resources.is_shared(known):
@@ -143,7 +149,9 @@ def _install_template(tx: Transaction, shelf: CardShelf, definition: dict[str, A
             raise
         error = refused.code
     kept = {
-        key: definition[key] for key in ("name", "sessionIds", "instructions", "managementMode") if key in definition
+        key: definition[key]
+        for key in ("name", "sessionIds", "instructions", "managementMode", "dialect")
+        if key in definition
     }
     tx.insert(
         TEMPLATES,

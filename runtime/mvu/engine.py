@@ -41,6 +41,7 @@ class Update:
     ignored: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
+    shown: Variables | None = None
 
 
 def system_clock() -> int:
@@ -159,7 +160,8 @@ def _update(variables: Variables, parsed: Parsed, applied: apply.Applied, droppe
     kept = sum(1 for receipt in applied.receipts if receipt.status == "applied")
     status = "applied" if kept else "rejected" if applied.receipts else "no-update"
     repairs = sorted({name for receipt in applied.receipts for name in receipt.command.repairs})
-    return Update(applied.variables, status, commands, diagnostics, ignored, list(applied.changes), repairs)
+    changes = list(applied.changes)
+    return Update(applied.variables, status, commands, diagnostics, ignored, changes, repairs, applied.served())
 
 
 # -- card writes and edits --------------------------------------------------------------------------------------------

@@ -7,12 +7,13 @@ Stored: ``stat_data``, ``schema``, ``mvu_schema``?, ``initialized_lorebooks``, `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from runtime.mvu.errors import fatal, refuse_schema
 from runtime.mvu.metadata import OPEN_SCHEMA, derive_root, type_name, validate_tree
 from runtime.mvu.weigh import Weight, entry, weigh
-from runtime.values.bounds import check_json, quick_size
+from runtime.values.bounds import Size, check_json, quick_size
 from runtime.values.limits import DEFAULT
 from runtime.values.patch import Change
 from runtime.values.paths import parse_pointer, path_text
@@ -156,10 +157,20 @@ def rest_weight(variables: Mapping[str, Any]) -> Weight:
     for key, value in variables.items():
         if key in DERIVED or key == "stat_data":
             continue
-        size = quick_size(value)
+        if not value and isinstance(value, dict | list):
+            nodes += 1
+            charge += _FRAME + entry(key)
+            continue
+        size = _descriptor_size(value["source"]) if key == "mvu_schema" else quick_size(value)
         nodes += size.nodes
         charge += size.charge + entry(key)
     return Weight(nodes, charge)
+
+
+@lru_cache(maxsize=256)
+def _descriptor_size(source: str) -> Size:
+    """An upper bound of a descriptor; its source is long and always the same."""
+    return quick_size({"mvuSchema": 1, "interpreterVersion": 1, "source": source})
 
 
 def data_weight(data: Any) -> Weight:

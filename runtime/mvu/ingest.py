@@ -94,7 +94,8 @@ class Ingest:
             prepared.decisions[resource["id"], reply.message_id or ""] = decision
             if not decision.enabled:
                 continue
-            outcome = self._processors.filter(tx, resource, variables, reply.text, user_text)
+            dialect = resources.dialect_of(tx, resource)
+            outcome = self._processors.filter(tx, resource, variables, reply.text, user_text, dialect=dialect)
             if outcome is not None:
                 prepared.filtered[resource["id"], reply.message_id or "", content] = outcome
 
@@ -186,7 +187,20 @@ class Ingest:
             decision = self._decide(resource, session["id"], turn, reply, tx.load_content(content))
         if not decision.current(self._policy):
             raise Unprepared
-        place = _Place(session, resource, reply, turn, content, source, key, base, decision, user_text, self._clock())
+        place = _Place(
+            session,
+            resource,
+            reply,
+            turn,
+            content,
+            source,
+            key,
+            base,
+            decision,
+            user_text,
+            self._clock(),
+            resources.dialect_of(tx, resource),
+        )
         return self._commit(tx, place, prepared)
 
     @staticmethod
@@ -212,7 +226,12 @@ class Ingest:
         try:
             outcome = self._filtered(tx, place, variables, prepared)
             update = engine.update(
-                variables, place.reply.text, clock=place.clock, outcome=outcome, state=place.resource["id"]
+                variables,
+                place.reply.text,
+                clock=place.clock,
+                outcome=outcome,
+                dialect=place.dialect,
+                state=place.resource["id"],
             )
         except Exception as error:
             return self._failed(tx, place, facts, error)
@@ -247,7 +266,8 @@ class Ingest:
         outcome = prepared.filtered.get((place.resource["id"], place.reply.message_id or "", place.content))
         if outcome is not None and self._processors.is_current(outcome):
             return outcome
-        return self._processors.filter(tx, place.resource, variables, place.reply.text, place.user_text)
+        text, user_text = place.reply.text, place.user_text
+        return self._processors.filter(tx, place.resource, variables, text, user_text, dialect=place.dialect)
 
     def _store(
         self,
@@ -263,6 +283,7 @@ class Ingest:
             "before": place.content,
             "sourceRevision": place.resource["revision"],
             "clock": place.clock,
+            "dialect": place.dialect,
             "configRevision": place.decision.config_revision,
             "receipt": answer,
             **extra,
@@ -316,6 +337,7 @@ class _Place:
     decision: Decision
     user_text: str
     clock: int
+    dialect: str
 
 
 def tx_session(tx: Transaction, session_id: str) -> Row | None:

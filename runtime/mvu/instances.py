@@ -24,7 +24,7 @@ class Instances:
 
     # -- templates ------------------------------------------------------------------------------------------------
 
-    def discover(self, tx: Transaction, character_id: str, card: Card) -> Row | None:
+    def discover(self, tx: Transaction, character_id: str, card: Card, dialect: str = "strict") -> Row | None:
         """Keep a template for a card; an existing one stays, but for repair and the v1 to v2 rule (spec/mvu.md §9.1).
 
         ``None`` when the card has neither InitVar nor declaration.
@@ -39,7 +39,7 @@ class Instances:
         content = None if built is None else tx.store_content(built)
         row: Row = {
             "id": template_id,
-            "definition": {"name": card.name, "managementMode": "native"},
+            "definition": {"name": card.name, "managementMode": "native", "dialect": dialect},
             "initial_content": None if content is None else content.key,
             "character_id": character_id,
             "source_error": error,

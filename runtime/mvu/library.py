@@ -9,6 +9,7 @@ from runtime.cards import read_card
 from runtime.ledger.contract import Transaction
 from runtime.ledger.tables import CARDS
 from runtime.mvu import resources
+from runtime.mvu.commands import DIALECTS
 from runtime.mvu.discovery import describe_card
 from runtime.mvu.service import MvuService
 from runtime.sessions.host import check_identifier
@@ -21,11 +22,15 @@ class CardLibrary:
     def __init__(self, mvu: MvuService) -> None:
         self._mvu = mvu
 
-    def add(self, raw: bytes, card_id: object = None) -> dict[str, Any]:
+    def add(self, raw: bytes, card_id: object = None, *, dialect: str = "strict") -> dict[str, Any]:
         """``POST /host/cards``: import PNG or JSON bytes; the same bytes again change nothing.
 
-        Other bytes under an existing id replace card and greetings, and keep templates and instances but for repair.
+        ``dialect`` is the one that its replies are read in, chosen when its template is made. Other bytes under an existing id replace card and greetings, and keep templates and instances but for repair.
         """
+        if dialect not in DIALECTS:
+            raise InnkeeperError(
+                "HOST_REQUEST", f"expected dialect as one of {', '.join(DIALECTS)}, found {dialect!r:.80}"
+            )
         card = read_card(raw)
         sha = hashlib.sha256(raw).hexdigest()
         character_id = check_identifier(card_id, "id") if card_id is not None else f"card-{sha[:24]}"
@@ -36,7 +41,7 @@ class CardLibrary:
             if known is not None and known["sha"] == sha:
                 stored: dict[str, Any] = known["summary"]
                 return stored
-            template = self._mvu.instances.discover(tx, character_id, card)
+            template = self._mvu.instances.discover(tx, character_id, card, dialect)
             answer: dict[str, Any] = {"characterId": character_id, "name": card.name, "spec": card.spec}
             answer["greetings"] = len(card.greetings)
             answer["templateId"] = None if template is None else template["id"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ from runtime.mvu.apply import Applied, ApplyError, Receipt, SchemaLike, check_wi
 from runtime.mvu.commands.magvarupdate import paths
 from runtime.mvu.commands.magvarupdate.commands import instruction_of
 from runtime.mvu.commands.magvarupdate.companion import Companion
+from runtime.mvu.commands.magvarupdate.display import Texts
 from runtime.mvu.commands.magvarupdate.engine import Engine, Outcome
 from runtime.mvu.commands.magvarupdate.lazy import fold, unfold
 from runtime.mvu.commands.magvarupdate.refusal import Refusal
@@ -43,8 +44,7 @@ _UNCHANGED = "nothing changed: the declaration gives the same data"
 class LooseApplied(Applied):
     """An outcome of this dialect: also the upstream's display and delta texts (None under a declaration)."""
 
-    display_data: Any = field(default=None)
-    delta_data: Any = field(default=None)
+    texts: Texts | None = None
 
     def served(self) -> envelope.Variables:
         """The envelope as readers see it after this update, with the upstream's texts where it writes them.
@@ -52,9 +52,10 @@ class LooseApplied(Applied):
         Texts that would take the envelope over its budget give way to the shared form.
         """
         plain = envelope.served(self.variables, self.changes)
-        if self.display_data is None:
+        if self.texts is None:
             return plain
-        texts = {"display_data": as_json(self.display_data)[0], "delta_data": as_json(self.delta_data)[0]}
+        display, delta = self.texts.settle()
+        texts = {"display_data": as_json(display)[0], "delta_data": as_json(delta)[0]}
         others = {key: value for key, value in plain.items() if key not in texts}
         size = quick_size({**others, **texts})
         fits = size.charge <= DEFAULT.charge and size.nodes <= DEFAULT.nodes
@@ -65,6 +66,14 @@ def _code(refusal: Refusal) -> str:
     if refusal.code in _OWN_CODES:
         return refusal.code
     return "MVU_PATH_MISSING" if refusal.code in _MISSING else "MVU_SCHEMA"
+
+
+def _dropped(receipts: list[Receipt], code: str) -> tuple[Receipt, ...]:
+    """The receipts of a reply that failed as a whole: what was applied is taken back, and says so."""
+    message = "nothing of the reply is kept: the reply as a whole is refused"
+    return tuple(
+        receipt if receipt.code else Receipt(receipt.command, "refused", code, message) for receipt in receipts
+    )
 
 
 def _nearest(root: Any, keys: tuple[str, ...]) -> str:
@@ -89,7 +98,12 @@ def _refused(command: Command, refusal: Refusal, root: Any, earlier: int) -> Rec
     if code == "MVU_PATH_MISSING" and refusal.keys and earlier < _SUGGESTED:
         details["nearest"] = _nearest(root, refusal.keys)
         message = f"{message}; the nearest existing path is '{details['nearest']}'"
-    return Receipt(command, "refused", code, f"{message}, at '{details['path']}'", details)
+    return Receipt(command, "refused", code, InnkeeperError(code, f"{message}, at '{details['path']}'", details))
+
+
+def _done(command: Command, note: str = "") -> Receipt:
+    """The receipt of an applied command, with what its reader should know."""
+    return Receipt(command, "applied", None, note)
 
 
 def apply_loose(
@@ -123,7 +137,7 @@ def _plain(variables: envelope.Variables, commands: list[Command]) -> Applied:
             receipts.append(_refused(command, done.refusal, before, refused))
             refused += 1
         else:
-            receipts.append(Receipt(command, "applied", message=_LOSSY if done.lossy else ""))
+            receipts.append(_done(command, _LOSSY if done.lossy else ""))
     data = before
     if outcome.modified:
         data = as_json(outcome.stat_data)[0] if engine.exotic else outcome.stat_data
@@ -145,13 +159,8 @@ def _finished(
     try:
         envelope.check_budget(result)
     except InnkeeperError as error:
-        kept = tuple(
-            receipt if receipt.code else Receipt(receipt.command, "refused", error.code, "nothing of the reply is kept")
-            for receipt in receipts
-        )
-        raise ApplyError(error, kept) from error
-    display, delta = (outcome.display_data, outcome.delta_data) if outcome else (None, None)
-    return LooseApplied(result, diagnostics, tuple(receipts), changes, display, delta)
+        raise ApplyError(error, _dropped(receipts, error.code)) from error
+    return LooseApplied(result, diagnostics, tuple(receipts), changes, outcome.texts if outcome else None)
 
 
 def _declared(
@@ -180,8 +189,8 @@ def _declared(
         except InnkeeperError as error:
             companion.drop()
             error.details.setdefault("command", position)
-            receipts.append(Receipt(command, "refused", error.code, error.message, error.details))
-            raise ApplyError(error, tuple(receipts)) from error
+            receipts.append(Receipt(command, "refused", error.code, error))
+            raise ApplyError(error, _dropped(receipts, error.code)) from error
         else:
-            receipts.append(Receipt(command, "applied", message="" if changed else _UNCHANGED))
+            receipts.append(_done(command, "" if changed else _UNCHANGED))
     return _finished(variables, receipts, companion.state, variables["schema"], None)

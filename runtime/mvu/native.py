@@ -13,6 +13,7 @@ from runtime.mvu.metadata import FREE, Node, Zone
 from runtime.mvu.steps import (
     Edit,
     Hint,
+    Owned,
     check_move,
     element_to_delete,
     gain,
@@ -34,8 +35,9 @@ from runtime.values.paths import pointer_text
 class NativeRules:
     """Applies commands to data under a metadata tree; ``free``: version 1, where the declaration guards everything."""
 
-    def __init__(self, free: bool = False) -> None:
+    def __init__(self, free: bool = False, owned: Owned | None = None) -> None:
         self.free = free
+        self.owned = owned
 
     def apply(self, root: Any, meta: Node, command: Command, hint: Hint) -> Edit:
         """The candidate after ``command``; raises ``Refused`` or a fatal error."""
@@ -95,7 +97,7 @@ class NativeRules:
             metadata.validate_change(here, value, zone, path)
             if isinstance(value, dict | list) or isinstance(here, dict | list):
                 value, new_meta = self._derive(root, meta, path, zone, here, value)
-        return Edit(rebuild(parents, path, value, hint), new_meta, swap(here, value, len(path) + 1))
+        return Edit(rebuild(parents, path, value, hint, self.owned), new_meta, swap(here, value, len(path) + 1))
 
     def _derive(
         self, root: Any, meta: Node, path: tuple[str, ...], zone: Zone, old: Any, value: Any
@@ -150,7 +152,7 @@ class NativeRules:
         if path and self._is_pair(old, meta):
             parents, path, old = [*parents, old], (*path, "0"), old[0]
         total = sum_of(old, command.value, path)
-        return Edit(rebuild(parents, path, total, hint), meta, swap(old, total, len(path) + 1))
+        return Edit(rebuild(parents, path, total, hint, self.owned), meta, swap(old, total, len(path) + 1))
 
     def _insert(self, root: Any, meta: Node, path: tuple[str, ...], key: Any, value: Any, hint: Hint) -> Edit:
         parents, zone, target = self._descend(root, meta, path)
@@ -183,7 +185,7 @@ class NativeRules:
         if not zone.free and metadata.has_metadata(value):
             value, node = metadata.derive(value, None, MISSING, zone._replace(node=None))
             meta = metadata.replace_node(meta, (*path, name), node)
-        fresh = rebuild([*parents, target], (*path, name), value, hint)
+        fresh = rebuild([*parents, target], (*path, name), value, hint, self.owned)
         return Edit(fresh, meta, gain(value, name, len(path) + 2))
 
     def _insert_item(self, root: Any, meta: Node, path: tuple[str, ...], index: int, value: Any, hint: Hint) -> Edit:
@@ -191,7 +193,7 @@ class NativeRules:
         items = [*target[:index], value, *target[index:]]
         if not zone.free and metadata.has_metadata(items):
             return self._place(root, meta, path, items, hint)
-        return Edit(rebuild(parents, path, items, hint), meta, gain(value, None, len(path) + 2))
+        return Edit(rebuild(parents, path, items, hint, self.owned), meta, gain(value, None, len(path) + 2))
 
     def _insert_all(
         self, root: Any, meta: Node, path: tuple[str, ...], target: Any, value: Any, template: Any, hint: Hint
@@ -225,7 +227,7 @@ class NativeRules:
         if not zone.free and isinstance(container, dict):
             new_meta = metadata.replace_node(meta, path, None)
         hint(fresh, container, part if isinstance(container, dict) else int(part))
-        return Edit(rebuild(parents, path[:-1], fresh, hint), new_meta, weight)
+        return Edit(rebuild(parents, path[:-1], fresh, hint, self.owned), new_meta, weight)
 
     def _check_removable(self, zone: Zone, container: Any, path: tuple[str, ...]) -> None:
         pointer = pointer_text(path)
@@ -240,8 +242,13 @@ class NativeRules:
         destination = command.to or ()
         _, _, value = self._descend(root, meta, command.path)
         check_move(command.path, destination)
+        self.owned = None if self.owned is None else {}  # a move may fail half way: nothing may change in place
         gone = self._delete(root, meta, command.path, MISSING, hint)
-        placed = self._insert(gone.root, gone.meta, destination[:-1], destination[-1], value, hint)
+        owned, self.owned = self.owned, None
+        try:
+            placed = self._insert(gone.root, gone.meta, destination[:-1], destination[-1], value, hint)
+        finally:
+            self.owned = owned
         return Edit(placed.root, placed.meta, plus(gone.weight, placed.weight))
 
 

@@ -128,7 +128,7 @@ def apply_reply(body: Mapping[str, Any], *, clock: int, sandbox: Sandbox | None,
         answer["error"] = {"code": error.code, "error": error.message, "details": error.details}
         answer["commands"] = _lines_of(error)
     else:
-        after = engine.served(update.variables, variables)
+        after = update.shown or engine.served(update.variables, variables)
         answer.update(commands=update.commands, ignored=update.ignored, changes=update.changes)
         answer["status"] = update.status
     answer["issues"] = [issue for command in answer["commands"] for issue in command.get("issues", [])]

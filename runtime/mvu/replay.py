@@ -65,9 +65,10 @@ def _difference(tx: Transaction, processors: Processors, session: Row, resource:
     user = next((e.text for e in reversed(events) if e.type == "user/message"), "")
     variables = tx.load_content(version["data"]["before"])
     clock = int(version["data"].get("clock") or 0)
-    outcome = processors.filter(tx, resource, variables, reply.text, user)
+    dialect = version["data"].get("dialect", "strict")
+    outcome = processors.filter(tx, resource, variables, reply.text, user, dialect=dialect)
     try:
-        after = engine.update(variables, reply.text, clock=clock, outcome=outcome).variables
+        after = engine.update(variables, reply.text, clock=clock, outcome=outcome, dialect=dialect).variables
     except InnkeeperError as error:
         return (
             None

@@ -92,6 +92,13 @@ def session_resources(tx: Transaction, session: Row, *, active: bool = True) -> 
     return [row for row in rows if is_active(tx, row, session)] if active else rows
 
 
+def dialect_of(tx: Transaction, resource: Row) -> str:
+    """The dialect that the resource's replies are read in: its template's choice, ``strict`` without one."""
+    template = template_row(tx, resource["template_id"])
+    definition = resource["definition"] if template is None else {**template["definition"], **resource["definition"]}
+    return str(definition.get("dialect", "strict"))
+
+
 def activation(tx: Transaction, resource: Row, session_id: str) -> int:
     """The first event of the session that the resource may apply."""
     if resource["template_id"] is None:

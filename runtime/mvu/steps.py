@@ -21,6 +21,9 @@ from runtime.values.paths import pointer_text
 Hint = Callable[[Any, Any, Any], None]
 """``hint(new, old, key)``: ``new`` is ``old`` but for what stands under ``key`` (the interpreter's memory)."""
 
+Owned = dict[int, Any]
+"""Containers by their id, which the dictionary keeps alive."""
+
 _SUGGESTIONS = 200  # keys that are compared at most
 _SHOWN = 64
 _LIKENESS = 0.5
@@ -39,10 +42,20 @@ def no_hint(new: Any, old: Any, key: Any) -> None:
     """A hint that nobody wants."""
 
 
-def rebuild(parents: list[Any], path: tuple[str, ...], value: Any, hint: Hint) -> Any:
-    """The new root with ``value`` at ``path``; ``parents`` are the containers that hold each part."""
+def rebuild(parents: list[Any], path: tuple[str, ...], value: Any, hint: Hint, owned: Owned | None = None) -> Any:
+    """The new root with ``value`` at ``path``; ``parents`` are the containers that hold each part.
+
+    ``owned`` are containers that this batch made itself and nobody else has seen: those are changed in place, so that
+    a batch copies a wide record once and not for each of its commands.
+    """
     for depth in range(len(path) - 1, -1, -1):
         container, part = parents[depth], path[depth]
+        if owned is not None and id(container) in owned:
+            if type(container) is dict:
+                container[part] = value
+            else:
+                container[int(part)] = value
+            return parents[0]
         if type(container) is dict:
             fresh: Any = container.copy()
             fresh[part] = value
@@ -51,6 +64,8 @@ def rebuild(parents: list[Any], path: tuple[str, ...], value: Any, hint: Hint) -
         else:
             fresh = with_child(container, part, value)
             hint(fresh, container, int(part))
+        if owned is not None:
+            owned[id(fresh)] = fresh
         value = fresh
     return value
 
@@ -85,22 +100,20 @@ class Missing(Refused):
 
     def __init__(self, root: Any, path: tuple[str, ...], depth: int) -> None:
         super().__init__("MVU_PATH_MISSING", "")
-        self._root, self._path, self._depth = root, path, depth
+        here = root
+        for part in path[:depth]:
+            here = child(here, part)
+        self._siblings = list(islice(here, _SUGGESTIONS)) if isinstance(here, dict) else []
+        self._path, self._depth = path, depth
         self._said: tuple[str, dict[str, Any]] | None = None
 
     def _say(self) -> tuple[str, dict[str, Any]]:
         if self._said is None:
-            here = self._root
-            for part in self._path[: self._depth]:
-                here = child(here, part)
             near = pointer_text(self._path[: self._depth])
             wanted = pointer_text(self._path[: self._depth + 1])
-            if isinstance(here, dict):
-                close = difflib.get_close_matches(
-                    self._path[self._depth][:_SHOWN], islice(here, _SUGGESTIONS), n=1, cutoff=_LIKENESS
-                )
-                if close:
-                    near = pointer_text((*self._path[: self._depth], close[0]))
+            close = difflib.get_close_matches(self._path[self._depth][:_SHOWN], self._siblings, n=1, cutoff=_LIKENESS)
+            if close:
+                near = pointer_text((*self._path[: self._depth], close[0]))
             self._said = (
                 f"nothing stands at '{wanted}'; the nearest existing path is '{near}'",
                 {"path": wanted, "expected": "an existing path", "found": "nothing", "nearest": near},

@@ -6,13 +6,12 @@ never be forced or run, while the loader reports the same faults with their line
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.values.canonical import sha
 from runtime.world.channels import BUILT_IN, Guards, guards_of
 from runtime.world.formula import Formula, FormulaError, parse_formula
 from runtime.world.patching import Bound, Bounds
@@ -91,16 +90,6 @@ class Canon:
     index: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def canonical_text(value: Any) -> str:
-    """Canonical JSON: sorted keys, no spaces; the text that hashes are made of."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def document_hash(document: Document) -> str:
-    """The SHA-256 of a document's canonical form."""
-    return hashlib.sha256(canonical_text(document).encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
@@ -124,7 +113,7 @@ def compile_canon(document: Document) -> Canon:
     reveal = meta.get("reveal")
     return Canon(
         document=document,
-        hash=document_hash(document),
+        hash=sha(document),
         id=_text(meta.get("id")),
         title=_text(meta.get("title")),
         locale=_text(meta.get("locale"), "en"),

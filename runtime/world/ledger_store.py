@@ -18,6 +18,7 @@ from runtime.ledger.tables import DOCUMENTS, LIBRARY, SESSIONS
 from runtime.sessions import events as kinds
 from runtime.sessions import store as sessions
 from runtime.sessions.events import Event as SessionEvent
+from runtime.sessions.host import check_identifier
 from runtime.sessions.operations import check_operation_id, once
 from runtime.sessions.sources import Cut
 from runtime.values.rows import InnkeeperError
@@ -184,7 +185,7 @@ class LedgerWorldStore:
         binding = binding_of(self._tx, session_id)
         if session is None or session["deleted"] or binding is None:
             return None
-        events = tuple(story_event(event) for event in world_events(self._tx, session) if event.seq >= binding["seq"])
+        events = self._events(session, binding["seq"])
         kept = snapshot_of(self._tx, session_id, len(events))
         snapshot = (kept[0], self._tx.load_content(kept[1])) if kept is not None else None
         data = binding["data"]
@@ -213,6 +214,7 @@ class LedgerWorldStore:
 
     def create(self, record: WorldRecord) -> None:
         """See ``WorldStore``."""
+        check_identifier(record.session_id, "sessionId")
         session = self._tx.get(SESSIONS, record.session_id) or self._ports.create(self._tx, record.session_id)
         sessions.session_row(self._tx, record.session_id)
         if binding_of(self._tx, record.session_id) is not None:

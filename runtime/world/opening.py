@@ -29,6 +29,21 @@ def character_fields(canon: Canon, card: Card | None) -> dict[str, Any]:
     return copy.deepcopy(fields)
 
 
+def entry_for(canon: Canon, state: State, actor: str) -> dict[str, Any] | None:
+    """The entry that a character with a card needs before coming on stage (§00.8), or ``None`` when it is complete.
+
+    An entry may stand there in part, when a fact noted something about somebody who was not in play yet.
+    """
+    card = canon.cards.get(actor)
+    if card is None or "." in actor:
+        return None
+    known = state["characters"].get(actor)
+    fields = character_fields(canon, card)
+    if known is not None and all(key in known for key in fields):
+        return None
+    return fields | (known or {})
+
+
 def opening_state(canon: Canon, seed: str, recipe: str = FNV) -> State:
     """The opening State of §6.4. The recipe is stored unless it is the one that a State without a recipe means."""
     if recipe not in RECIPES:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runtime.values.canonical import canonical_json
 from runtime.values.rows import InnkeeperError
 from runtime.world.bounds import too_large
-from runtime.world.canon import Canon, canonical_text, compile_canon
+from runtime.world.canon import Canon, compile_canon
 from runtime.world.dice import SHA
 from runtime.world.fold import fold
 from runtime.world.host.act import run_command_text, run_intent, run_tool
@@ -147,7 +148,8 @@ class WorldService:
     def context(self, session_id: str) -> dict[str, Any]:
         """``GET /world/sessions/{id}/context``."""
         line = self.line(session_id)
-        return {"text": context_block(line.canon, line.state), "data": context_data(line.canon, line.state)}
+        text = context_block(line.canon, line.state)
+        return {"text": text, "context": text, "data": context_data(line.canon, line.state)}
 
     def line(self, session_id: str) -> Line:
         """The line of a session, or ``WORLD_SESSION_UNKNOWN``."""
@@ -166,14 +168,16 @@ class WorldService:
         )
 
     def _header(self, line: Line) -> dict[str, Any]:
+        view = state_view(line.state, line.role)
+        # The State's own fields stand at the top (the contract's answer is the State), and together under ``state``.
         return {
+            **view,
             "sessionId": line.session_id,
             "packId": line.canon.id,
             "title": line.canon.title,
             "canonHash": line.canon.hash,
             "role": line.role,
-            "turn": line.state["turn"],
-            "state": state_view(line.state, line.role),
+            "state": view,
             "events": len(line.events),
         }
 
@@ -319,7 +323,7 @@ class WorldService:
         return {"turn": line.state["turn"], "state": state_view(line.state, line.role)}
 
     def _keep(self, before: Line, after: Line, events: tuple[Event, ...]) -> None:
-        size = len(canonical_text(after.state))
+        size = len(canonical_json(after.state))
         if size > STATE_CHARS.default:
             raise too_large(STATE_CHARS, size, "state")
         every = SNAPSHOT_EVENTS.default

@@ -59,6 +59,22 @@ class WorldSource:
         """The service over one transaction."""
         return WorldService(LedgerWorldStore(tx, self._ports, self._cache), self._settings)
 
+    def prompt_blocks(self, session_id: str, turn: int | None = None) -> list[dict[str, Any]]:
+        """The world's context as the block of a model request; none without a world."""
+        if self._ledger.read(lambda tx: binding_of(tx, session_id)) is None:
+            return []
+        found = self.read(lambda service: service.context(session_id))
+        return [
+            {
+                "id": f"world-{found['turn']}" if "turn" in found else "world",
+                "source": "innkeeper.world/context",
+                "role": "system",
+                "lifetime": "request",
+                "text": found["text"],
+                "diagnostics": [],
+            }
+        ]
+
     # -- StateSource -------------------------------------------------------------------------------------------
 
     def prepare(self, session_id: str, replies: Sequence[tuple[int, Event, str]]) -> Any:

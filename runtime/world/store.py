@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from runtime.values.canonical import canonical_json
 from runtime.values.rows import InnkeeperError
-from runtime.world.canon import canonical_text
 from runtime.world.kernel import Event
 from runtime.world.pointers import State
 
@@ -133,7 +133,7 @@ class MemoryStore:
         self, scope: str, operation_id: str, request: Any, produce: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         """See ``WorldStore``."""
-        fingerprint = canonical_text(request)
+        fingerprint = canonical_json(request)
         known = self.operations.get((scope, operation_id))
         if known is None:
             known = self.operations[scope, operation_id] = (fingerprint, produce())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from interpreter.javascript import js_number_text
 from runtime.world.pointers import State, is_number, tidy
 
 _MOBILITY = re.compile(r"mobility\s*(>=|<=|>|<|=)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\Z", re.ASCII)
@@ -102,7 +103,7 @@ def text_form(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if is_number(value):
-        return str(tidy(value))
+        return js_number_text(value)
     if isinstance(value, list):
         return ",".join(text_form(item) for item in value)
     return value if isinstance(value, str) else "[object Object]"

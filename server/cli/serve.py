@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import signal
 import socket
 from pathlib import Path
 
@@ -115,6 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
         ),
         lines,
     )
+    # The server raises a caught signal again once it has drained; by then it has nothing more to say.
+    signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
         server.run(sockets=[bound])
     except KeyboardInterrupt:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from runtime.dimensions.errors import DimensionError
 from runtime.dimensions.package import check_world as findings_of
 
 
 def check_world(path: Path, *, as_json: bool) -> int:
     """Every issue with file, line and path; exit status 0 no error, 1 errors, 2 unreadable."""
-    findings = findings_of(path)
+    try:
+        findings = findings_of(path)
+    except DimensionError as error:
+        print(f"error {error.code} {path.name}: {error.message}")
+        return 2
     if as_json:
         print(json.dumps([finding.to_json() for finding in findings], ensure_ascii=False, indent=2))
     else:
@@ -18,6 +23,4 @@ def check_world(path: Path, *, as_json: bool) -> int:
             print(finding)
         errors = sum(1 for finding in findings if finding.severity == "error")
         print(f"{path.name}: {errors} errors, {len(findings) - errors} warnings")
-    if any(finding.reason == "unreadable" for finding in findings):
-        return 2
     return 1 if any(finding.severity == "error" for finding in findings) else 0

@@ -16,7 +16,7 @@ from server.routing import ARRAY, BOOLEAN, INTEGER, NULLABLE_STRING, OBJECT, STR
 
 def add_card(context: Context, call: Call) -> dict[str, Any]:
     """Import a card."""
-    return context.runtime.cards.add(call.body, call.query.get("id"))
+    return context.runtime.cards.add(call.body, call.query.get("id"), dialect=call.query.get("dialect", "strict"))
 
 
 def list_cards(context: Context, call: Call) -> dict[str, Any]:
@@ -256,7 +256,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Import a card: PNG or JSON bytes.",
         raw=True,
         limit=CARD_BODY.default,
-        query={"id": STRING},
+        query={"id": STRING, "dialect": {"enum": ["strict", "magvarupdate"]}},
         answer=_CARD,
     ),
     Endpoint("GET", "/host/cards", "pages", list_cards, "The imported cards.", answer=obj("cards", cards=ARRAY)),

@@ -98,7 +98,7 @@ _PACK = obj(
 )
 _STATE = obj(
     "sessionId packId canonHash role turn state events",
-    "title context",
+    "title context scene revealed present characters facts clock rng_seed recipe",
     packId=STRING,
     canonHash=STRING,
     role=STRING,
@@ -161,7 +161,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "pages",
         read_context,
         "What a model should know, as text and as data.",
-        answer=obj("text data", text=STRING, data=OBJECT),
+        answer=obj("text context data", text=STRING, context=STRING, data=OBJECT),
     ),
     Endpoint(
         "POST",

@@ -11,6 +11,7 @@ export const DEFAULT_LIMITS = Object.freeze({
   startMs: 4000,
   stepMs: 1000,
   queue: 200,
+  stepMessages: 1000,
   pendingWrites: 32,
   height: 2000,
   shownErrors: 20,
@@ -21,7 +22,7 @@ let workerCode;
 
 function loadWorkerCode() {
   workerCode ??= Promise.all(
-    ["card-dom.js", "card-worker.js"].map(async (name) => {
+    ["card-dom.js", "card-view.js", "card-worker.js"].map(async (name) => {
       const response = await fetch(new URL(name, HERE));
       if (!response.ok) throw new Error(`The card runtime could not be loaded (${name}: ${response.status}).`);
       return response.text();

@@ -94,7 +94,8 @@ async function showStory() {
   const { node, sessionId } = standing();
   const turns = await Promise.all(path.map(turnsOf));
   const first = await openingSnapshot(sessionId);
-  opening = first?.variables?.stat_data ?? {};
+  opening = first?.variables?.stat_data ?? null;
+  if (live?.binding) showState(live.binding.getSnapshot());
   const greeting = first?.firstMessage?.text ?? "";
   byId("story").replaceChildren(
     ...(greeting ? [bubble("reply", content.name, greeting)] : []),
@@ -189,7 +190,8 @@ function showState(snapshot) {
   byId("revision").textContent = snapshot.status !== "available"
     ? `unavailable · ${snapshot.error ?? ""}`
     : `revision ${snapshot.revision}${snapshot.readState === "failed" ? " · server away" : snapshot.writable ? "" : " · read only"}`;
-  renderStates(byId("state"), opening ?? {}, snapshot.variables?.stat_data ?? {}, false);
+  const now = snapshot.variables?.stat_data ?? {};
+  renderStates(byId("state"), opening ?? now, now, false);
 }
 
 // --- actions --------------------------------------------------------------------------------------------------------

@@ -139,12 +139,13 @@ def test_a_card_that_reaches_out_or_throws_is_told_where_it_is(page: Page, stub:
     assert base
 
 
-@pytest.mark.parametrize("where", ["top", "click", "microtask", "timer"])
+@pytest.mark.parametrize("where", ["top", "click", "microtask", "timer", "flood"])
 def test_a_card_that_loops_is_stopped(page: Page, stub: Stub, where: str) -> None:
     loops = {
         "top": "for (;;) {}",
         "click": "$('body').html('<button id=\"b\">b</button>'); $('#b').on('click', () => { for (;;) {} });",
         "microtask": "$('body').html('<p>x</p>'); setTimeout(() => { const f = () => Promise.resolve().then(f); f(); }, 50);",
+        "flood": "setTimeout(() => { for (let i = 0; i < 3000; i += 1) console.log(i); }, 50);",
         "timer": "setInterval(() => { for (;;) {} }, 60);",
     }
     result = run(opened(page, stub), loops[where], limits={"startMs": 400, "stepMs": 300})

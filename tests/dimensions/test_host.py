@@ -14,6 +14,7 @@ from runtime.dimensions.limits import KEYFRAME
 from runtime.dimensions.service import DimensionsService
 from runtime.dimensions.source import DimensionsSource
 from runtime.dimensions.tracker import Tracker, TrackerFailed, TrackerTask
+from runtime.dimensions.turn import Proposal, Unit
 from runtime.ledger.sqlite import SqliteLedger
 from runtime.sessions.branches import Branches
 from runtime.sessions.host import SessionHost
@@ -294,3 +295,19 @@ def test_prompt_blocks_read_the_frozen_base(inn: Inn) -> None:
     assert "v2: 7" in now[0]["text"]
     assert "v1: 0" in then[0]["text"]
     assert inn.service.prompt_blocks(session)[0]["text"] == now[0]["text"]
+
+
+def test_an_in_process_host_commits_its_runtimes_together(inn: Inn) -> None:
+    session = inn.open({"study": STUDY})
+    payload = {
+        "updates": [{"id": "study", "expectedVersion": 1, "value": 5}],
+        "source": {"resultId": "tale", "turnNumber": 1},
+        "readVersions": {"study": 1},
+    }
+    units = [
+        Unit("diary", "diary", (Proposal("plugin.data", {"namespace": "_dimensions"}),)),
+        Unit("tracker", "innkeeper", (Proposal("dimension.update", payload),)),
+    ]
+    done = inn.service.execute(session, "turn-1", units, narratives=["tale"], tracker="tracker")
+    assert list(done.refused) == ["diary"]
+    assert (inn.value(session, "study"), inn.status(session, "tale")) == (5, "settled")

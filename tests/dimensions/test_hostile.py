@@ -128,3 +128,20 @@ def test_deep_values_are_refused_everywhere() -> None:
         assert result.answer.get("applied") is False
     while isinstance(deep, list):
         deep = deep.pop()
+
+
+STORED = START.to_json()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(sorted(STORED)), st.sampled_from(["status", "version", "source", "moves", "tick", "definition", "records", "value", "locale", "readVersions", "set", "frozen", "order", "completed"]), ANY)  # fmt: skip
+def test_damaged_states_are_unreadable_or_whole(part: str, key: str, value: Any) -> None:
+    damaged = {**STORED, part: {**STORED[part], key: value} if isinstance(STORED[part], dict) else value}
+    try:
+        state = read_state(damaged)
+    except DimensionError as error:
+        assert error.code == "DIMENSION_UNREADABLE"
+        return
+    views.snapshot(state)
+    views.tracker(state, "tale-1")
+    domain.settle_by_tool(state, "tale-1", {"updates": []})

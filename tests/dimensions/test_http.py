@@ -126,7 +126,7 @@ def test_conflicts_and_refusals(client: Client) -> None:
 
 
 def test_idempotency(client: Client) -> None:
-    update = {"updates": [{"id": "study", "expectedVersion": 1, "value": 5}]}
+    update: dict[str, Any] = {"updates": [{"id": "study", "expectedVersion": 1, "value": 5}]}
     first = client.dims("update", operationId="same", **update)
     assert client.dims("update", operationId="same", **update) == first
     other = client.dims("update", 409, operationId="same", updates=[])

@@ -154,7 +154,7 @@ def test_debts_and_json(page: Page, town: tuple[str, Client]) -> None:
 
 def test_what_an_author_writes_is_text(page: Page, town: tuple[str, Client]) -> None:
     client = town[1]
-    place = {"<img src=x onerror=alert(1)>": {}}
+    place: dict[str, Any] = {"<img src=x onerror=alert(1)>": {}}
     client.dims(
         "edit", updates=[{"id": "town", "expectedVersion": 1, "value": {"wealth": 1, "mood": "calm", "places": place}}]
     )

@@ -12,7 +12,7 @@ from runtime.dimensions import clock as clocks
 from runtime.dimensions.clock import MoveRefused, check_clock, move_clock, new_clock, shown
 from runtime.dimensions.domain import derived_batch, edit, move, settle_by_tool, try_settlement, update
 from runtime.dimensions.errors import DimensionError
-from runtime.dimensions.prompts import lower_limits, project, story_prompt, tool_names, tracker_prompt
+from runtime.dimensions.prompts import lower_limits, project, story_prompt, tracker_prompt
 from runtime.dimensions.tool import ToolRefused, apply_change, normalise, read_call, resolve_updates
 from runtime.dimensions.views import rule
 from tests.dimensions.worlds import (
@@ -245,11 +245,11 @@ def test_scenario_043_shown_limits(node: dict[str, Any], shown_limit: int) -> No
 
 def test_scenario_044_tools_offered() -> None:
     small = tracker_prompt(session({"study": STUDY}).records, "en-US")
-    assert tool_names(small["tools"]) == ["update-dimensions"]
+    assert [tool["name"] for tool in small["tools"]] == ["update-dimensions"]
     long = {**STUDY, "updateRule": "x" * 24_000}
     state = session({"long": long, "study": STUDY})
     prompt = tracker_prompt(state.records, "en-US")
-    assert tool_names(prompt["tools"]) == [
+    assert [tool["name"] for tool in prompt["tools"]] == [
         "update-dimensions",
         "world-dimension-get",
         "world-dimension-list",

@@ -151,13 +151,14 @@ class Play:
         reply = self.random.choice(room.pending() or debts)
         debt = room.debts[reply]
         kind = self.random.choice(["study", "storm", "none", "range", "no-rule"])
-        updates: list[Any] = {
+        calls: dict[str, list[Any]] = {
             "study": [{"id": "study", "value": self.random.randrange(0, 5)}],
             "storm": [{"id": "storm", "changes": [{"path": "frontPassed", "value": self.random.random() < 0.5}]}],
             "none": [],
             "range": [{"id": "study", "value": 101}],
             "no-rule": [{"id": "cityWall", "value": 3}],
-        }[kind]
+        }
+        updates = calls[kind]
         self.inn.service.settle(session, reply, {"updates": updates, "followsClock": []})
         if debt.status != "pending-settlement":
             return

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from runtime.dimensions.binding import bind, check_plan, plan_sync, sync
+from runtime.dimensions.binding import bind, sync
 from runtime.dimensions.domain import edit, initialize, move
 from runtime.dimensions.errors import DimensionError
-from runtime.dimensions.package import check_world, read_world
+from runtime.dimensions.package import check_world, read_directory, read_world
 from runtime.dimensions.state import State, read_state
 from tests.dimensions.worlds import STORM, STUDY, WALL, held, session, told, world
 
@@ -103,16 +103,6 @@ def test_missing_records_need_force() -> None:
     dropped, report = run(gone, {"cityWall": WALL})
     assert report["outcomes"]["study"] == "drop-ledger"
     assert "study" not in dropped.ledger
-
-
-def test_a_stale_plan_aborts() -> None:
-    state = session({"study": STUDY})
-    target = world({"study": CHANGED})
-    plan = {step.key: step.outcome for step in plan_sync(state, target, force=False)}
-    check_plan(state, target, plan, force=False)
-    with pytest.raises(DimensionError) as refused:
-        check_plan(edited(state), target, plan, force=False)
-    assert refused.value.code == "world_data_sync_conflict"
 
 
 def test_another_world_is_refused() -> None:
@@ -284,3 +274,13 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "world.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DimensionError):
         check_world(tmp_path)
+
+
+def test_the_example_package_is_sound() -> None:
+    package = Path(__file__).parents[2] / "examples" / "worlds" / "lighthouse"
+    assert check_world(package) == []
+    found, _ = read_world("lighthouse", read_directory(package))
+    state = bind(State(), found, locale="zh-CN").state
+    assert state.records["notices"].value["harbour"]["text"] == "第二次钟响之后不得出船。"
+    moved = move(state, "1", {"amount": 2, "unit": "hour"}).state
+    assert moved.records["storm"].value["stage"] == "approaching"

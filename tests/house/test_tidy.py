@@ -76,12 +76,12 @@ def test_public_names_have_docstrings() -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if ast.get_docstring(tree) is None:
             bare.append(str(path.relative_to(ROOT)))
-        for node in tree.body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)) and not node.name.startswith(
-                "_"
-            ):
-                if ast.get_docstring(node) is None:
-                    bare.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+        named = (node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)))
+        bare += [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+            for node in named
+            if not node.name.startswith("_") and ast.get_docstring(node) is None
+        ]
     assert bare == []
 
 

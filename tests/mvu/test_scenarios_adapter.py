@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runtime.mvu.policy import MANAGER
-from tests.mvu.stage import Stage, delta, refuses
+from tests.mvu.stage import Stage, card_bytes, delta, refuses
 
 SHARED = {"id": "mvu:shared", "sessionIds": ["a", "b"], "sharing": "shared", "initial": {"stat_data": {"hp": 100}}}
 
@@ -333,3 +333,13 @@ def test_scenario_244_the_declaration_belongs_to_the_source(stage: Stage) -> Non
 def test_malformed_trace_scopes_are_refused(stage: Stage, scope: Any) -> None:
     with refuses("MVU_SCOPE", "MVU_AUTHORITY"):
         stage.rt.mvu.read("mvu:x", scope)
+
+
+def test_the_dialect_of_a_template_is_recorded(stage: Stage) -> None:
+    stage.rt.cards.add(card_bytes("hp: 100\n"), "loose", dialect="magvarupdate")
+    session = stage.begin("loose")["sessionId"]
+    receipt = stage.turn(session, "<UpdateVariable>_.set('hp', 100, 90);//hit\n_.dance('x');</UpdateVariable>")["receipts"][0]
+    assert receipt["status"] == "applied"
+    assert stage.data(session) == {"hp": 90}
+    with refuses("HOST_REQUEST"):
+        stage.rt.cards.add(card_bytes(), "other", dialect="guess")

@@ -18,7 +18,7 @@ from runtime.values.bounds import measure
 from runtime.values.canonical import canonical_json, ordered_json
 from runtime.values.copying import MISSING
 from runtime.values.equal import json_equal
-from runtime.values.patch import apply_changes, to_rfc6902
+from runtime.values.patch import apply_changes, apply_merge_patch
 from runtime.values.rows import InnkeeperError
 from tests.mvu.strict_help import OPEN, apply_text, codes, data_after, patch_text, state
 
@@ -225,9 +225,15 @@ def check_sharing(before: str, variables: dict[str, Any], after: Applied) -> Non
     assert json.dumps(variables) == before
     old, new = variables["stat_data"], after.variables["stat_data"]
     assert json_equal(apply_changes(old, after.changes), new)
-    operations = to_rfc6902(after.changes)
+    operations = after.json_patch()
     assert json_equal(jsonpatch.apply_patch(copy.deepcopy(old), operations), new)
     assert measure(after.served())
+    try:
+        merge = after.merge_patch(variables)
+    except InnkeeperError as error:
+        assert error.code == "MVU_UNSUPPORTED"
+    else:
+        assert json_equal(apply_merge_patch(old, merge), new)
 
 
 def play(seed: int, variables: dict[str, Any], schema: CompiledSchema | None) -> int:

@@ -268,6 +268,15 @@ def test_staging_a_card_without_an_entry_gives_it_its_fields() -> None:
     assert summoned.state["characters"] == run.state["characters"]
 
 
+def test_a_fact_about_somebody_absent_does_not_cost_them_their_fields() -> None:
+    line = line_of(canon(opening={"present": ["ada"], "playable": []}))
+    line = after(line, run_intent(line, {"type": "fact", "pointer": "characters.bel.mood", "value": "cross"}))
+    expected = {"rank": 7, "pressure": 0.1, "house": "mill", "mobility": 0, "mood": "cross"}
+    assert run_message(line, "Bel is here").state["characters"]["bel"] == expected
+    line = after(line, run_intent(line, {"type": "fact", "pointer": "characters.ghost.mood", "value": "cold"}))
+    assert run_command_text(line, "/gm present=+ghost :: a chill").body["code"] == "HOST_COMMAND"
+
+
 def test_staging_by_a_host_that_found_the_actors_itself() -> None:
     run = run_tagged(line_of(BROOK), ["contest"], {"attacker": "ada", "defender": "bel"}, u=0.0)
     assert [event["type"] for event in run.events] == ["stage", "check"]
@@ -289,6 +298,16 @@ def test_play_sees_neither_seed_nor_engine_facts() -> None:
         assert "brook:s1" not in shown
     author = line_of(BROOK, "author")
     assert run_tool(author, "state_read", {"pointer": "rng_seed"}).body["receipt"]["value"] == "brook:s1"
+
+
+def test_the_lore_budget_of_the_host_holds_where_a_pack_names_none() -> None:
+    changed = document()
+    changed["lore"]["long"] = {"key": "long", "body": "𝄞" * 2001}
+    line = line_of(compile_canon(changed))
+    assert run_tool(line, "lore_get", {"key": "long"}).body["code"] == "BUDGET"
+    wide = document(loreBudgetChars=5000)
+    wide["lore"]["long"] = changed["lore"]["long"]
+    assert run_tool(line_of(compile_canon(wide)), "lore_get", {"key": "long"}).body["ok"]
 
 
 def test_author_tools() -> None:

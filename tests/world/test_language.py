@@ -177,6 +177,7 @@ def test_a_condition_cannot_be_deep_or_endless() -> None:
         ("open!=true", False),
         ("count=3", True),
         ("half=0.5", True),
+        ("tiny=1e-7", True),
         ("missing!=x", True),
         ("none!=x", True),
         ("word = a b ", True),
@@ -184,7 +185,7 @@ def test_a_condition_cannot_be_deep_or_endless() -> None:
     ],
 )
 def test_needs(text: str, expected: bool) -> None:
-    facts = {"open": True, "count": 3.0, "half": 0.5, "word": "a b", "none": None, "list": [1, 2]}
+    facts = {"open": True, "count": 3.0, "half": 0.5, "tiny": 1e-7, "word": "a b", "none": None, "list": [1, 2]}
     state = opened(canon(stats={"mobility": 2}, opening={"present": ["ada"], "facts": facts}))
     need = parse_need(text)
     assert need is not None

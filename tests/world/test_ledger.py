@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 
 from runtime.archive import export_playthrough, import_playthrough
-from runtime.ledger.contract import Transaction
+from runtime.ledger.contract import Row, Transaction
 from runtime.ledger.sqlite import SqliteLedger
 from runtime.ledger.tables import PLAYTHROUGHS, SESSIONS
 from runtime.sessions.branches import Branches
+from runtime.sessions.events import Event as SessionEvent
 from runtime.sessions.host import SessionHost
+from runtime.sessions.store import read_events
 from runtime.values.rows import InnkeeperError
 from runtime.world import api
-from runtime.world.ledger_store import HostPorts
+from runtime.world.ledger_store import EventCache, HostPorts
 from runtime.world.limits import SNAPSHOT_EVENTS
 from runtime.world.service import WorldService, WorldSettings
 from runtime.world.source import WorldSource
@@ -43,8 +45,8 @@ class Inn:
         return answer
 
 
-def inn_on(path: Path) -> Inn:
-    numbers = itertools.count(1)
+def inn_on(path: Path, first: int = 0) -> Inn:
+    numbers = itertools.count(first + 1)
     ledger = SqliteLedger(path)
     host = SessionHost(ledger, deployment="test", new_id=lambda: f"id-{next(numbers)}", now=lambda: next(numbers))
     branches = Branches(host)
@@ -79,7 +81,7 @@ def told(inn: Inn, session_id: str, text: str, reply: str, operation_id: str) ->
 
 def test_story_events_stand_in_the_log_of_the_session(inn: Inn) -> None:
     fact(inn, "s", "clue_one", "felt", 0)
-    said = inn.post("post_message", "s", {"text": "I race Harrow", "expectedTurn": 1, "operationId": "m"})
+    said = inn.post("post_message", "s", {"text": "I outrow Harrow", "expectedTurn": 1, "operationId": "m"})
     log = inn.host.events("s")["events"]
     assert [event["type"] for event in log] == ["world/fact", "world/stage", "world/check"]
     assert log[2]["check_id"] == "contest"
@@ -133,7 +135,7 @@ def test_a_ticket_without_inherited_events_carries_the_state(inn: Inn) -> None:
 
 def test_retry_forks_the_session_before_the_check(inn: Inn) -> None:
     fact(inn, "s", "one", 1, 0)
-    first = inn.post("post_message", "s", {"text": "I race Harrow", "expectedTurn": 1, "operationId": "m"})
+    first = inn.post("post_message", "s", {"text": "I outrow Harrow", "expectedTurn": 1, "operationId": "m"})
     fact(inn, "s", "two", 2, 2)
     back = inn.post("post_command", "s", {"text": "/retry", "expectedTurn": 3, "operationId": "r"})
     assert back["sessionId"] == "s~retry"
@@ -220,6 +222,30 @@ def test_a_failed_transaction_leaves_nothing_in_memory(inn: Inn) -> None:
     assert fact(inn, "s", "three", 3, 1)["turn"] == 2
     assert [event["type"] for event in inn.host.events("s")["events"]] == ["world/fact", "world/fact"]
     assert inn.state("s")["facts"]["three"] == 3
+
+
+def test_a_log_is_read_once(inn: Inn, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        fact(inn, "s", "count", number, number)
+    read: list[int] = []
+
+    def counted(tx: Transaction, session: Row, start: int = 0, limit: int | None = None) -> list[SessionEvent]:
+        found = read_events(tx, session, start, limit)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr("runtime.world.ledger_store.sessions.read_events", counted)
+    assert inn.state("s")["facts"]["count"] == 4
+    assert sum(read) <= 1
+
+
+def test_the_memory_of_logs_is_bounded() -> None:
+    cache = EventCache(most=2)
+    for name in ("a", "b", "c"):
+        cache.put(name, 3, ({"type": "fact"},))
+    assert cache.get("a") == (0, ())
+    cache.put("c", 2, ())
+    assert cache.get("c") == (3, ({"type": "fact"},))
 
 
 def test_snapshots_are_inherited(inn: Inn) -> None:

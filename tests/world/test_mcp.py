@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters, stdio_client
 
+from runtime.assembly import open_runtime
 from runtime.world import api
 from runtime.world.service import WorldService
 from server.mcp_tools import WorldTools, build_server
 from tests.world.support import FERRY, files_of, service
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_command_serves_over_standard_input_and_output(tmp_path: Path) -> None:
+    runtime = open_runtime(tmp_path / "innkeeper.sqlite", with_sandbox=False)
+    body = {"packId": "lantern-ferry", "role": "play", "sessionId": "s", "operationId": "open"}
+    runtime.world.write(lambda world: api.post_pack(world, {"files": files_of(FERRY)}))
+    runtime.world.write(lambda world: api.post_session(world, body))
+    runtime.close()
+    program = "import sys; from server.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["-c", program, "mcp", "--session", "s", "--data-dir", str(tmp_path)]
+    parameters = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
+
+    async def run() -> str:
+        async with Client(stdio_client(parameters)) as client:
+            result = await client.call_tool("state_read", {"pointer": "scene"})
+            assert result.structured_content is not None
+            return str(result.structured_content["receipt"]["value"])
+
+    assert anyio.run(run) == "ferry.landing"
 
 
 def session(role: str) -> tuple[WorldService, str]:

@@ -165,6 +165,8 @@ FINDINGS: tuple[tuple[dict[str, str], tuple[str, str, str, int | None]], ...] = 
     ({"checks__row": ROW.replace("characters.{hand}.oar", "facts")}, ("BAD_INPUT", "error", "checks/row.yaml", 4)),
     ({"checks__row": ROW.replace("characters.{hand}.oar", "facts.__x")}, ("BAD_INPUT", "error", "checks/row.yaml", 4)),
     ({"pack": PACK.replace("own.start", "[own]")}, ("BAD_META", "notice", "pack.yaml", 3)),
+    ({"pack": "title: Own\n"}, ("BAD_PACK_ID", "error", "pack.yaml", 1)),
+    ({"pack": "id: own\n"}, ("BAD_META", "notice", "pack.yaml", 1)),
     ({"pack": PACK + "titel: x\n"}, ("UNKNOWN_KEY", "notice", "pack.yaml", 4)),
     ({"pack": PACK + "tags: { row: row }\n"}, ("BAD_LEXICON", "notice", "pack.yaml", 4)),
 )

@@ -228,7 +228,7 @@ def test_a_custom_hero_is_found_by_name() -> None:
     api.post_pack(world, {"files": files_of(FERRY)})
     body = {"packId": "lantern-ferry", "role": "play", "operationId": "o", "seat": {"name": "Ruth"}}
     name = api.post_session(world, body)["sessionId"]
-    said = api.post_message(world, name, {"text": "Ruth and Harrow race", "expectedTurn": 0, "operationId": "m"})
+    said = api.post_message(world, name, {"text": "Ruth and Harrow grapple", "expectedTurn": 0, "operationId": "m"})
     assert said["forced"][0]["actors"] == {"attacker": "wanderer", "defender": "harrow"}
 
 

@@ -81,6 +81,8 @@ class Reader:
             if reasoning and self._inside(call.start, call.end if call.end > 0 else call.start, reasoning):
                 continue
             units.append((call.start, call))
+            if len(units) - len(blocks) > COMMANDS.default and not self.options.partial:
+                break  # reading ends at the limit
         if blocks and len(units) > len(blocks):
             units.sort(key=lambda unit: unit[0])
         incomplete = self._incomplete(text, loose, open_call) if self.options.partial else None
@@ -109,12 +111,12 @@ class Reader:
         return tuple(self.ignored)
 
     def _call(self, text: str, call: find.Call) -> None:
-        self._room(text, call.start)
+        self._room(call.start)
         self.mender.begin()
         try:
             command = self._legacy(text, call)
         except InnkeeperError as error:
-            self._fail(error, text, call.start)
+            self._fail(error, call.start, call.end if call.end > 0 else len(text))
         if self.mender.used:
             command = command._replace(repairs=tuple(self.mender.used))
         self.commands.append(command)
@@ -148,13 +150,13 @@ class Reader:
         try:
             listed = operations()
         except InnkeeperError as error:
-            self._fail(error, text, block.start)
+            self._fail(error, block.start, block.end)
         self._operations(text, block, listed)
 
     def _operations(self, text: str, block: find.Block, operations: list[Any]) -> None:
         repairs = self.options.repairs
         for operation in operations:
-            self._room(text, block.start)
+            self._room(block.start)
             try:
                 if repairs:
                     self.mender.begin()
@@ -162,19 +164,19 @@ class Reader:
                 source = ordered_json(operation)
                 command = patch_command(len(self.commands), operation, source, block.start, block.end)
             except InnkeeperError as error:
-                self._fail(error, text, block.start)
+                self._fail(error, block.start, block.end)
             if repairs and self.mender.used:
                 command = command._replace(repairs=tuple(self.mender.used))
             self.commands.append(command)
 
-    def _room(self, text: str, start: int) -> None:
+    def _room(self, start: int) -> None:
         if len(self.commands) >= COMMANDS.default:
             found = fatal("MVU_LIMIT", f"expected at most {COMMANDS.default} commands in a reply, found more")
-            self._fail(found, text, start)
+            self._fail(found, start, start)
 
-    def _fail(self, error: InnkeeperError, text: str, start: int) -> NoReturn:
+    def _fail(self, error: InnkeeperError, start: int, end: int) -> NoReturn:
         line = self.lines.of(start)
-        details = {**error.details, "command": len(self.commands), "span": [start, start], "replyLine": line}
+        details = {**error.details, "command": len(self.commands), "span": [start, end], "replyLine": line}
         parsed = Parsed(tuple(self.commands), tuple(self.ignored), None, True)
         raise CommandError(
             error.code, f"{error.message} (command {len(self.commands)}, line {line})", details, parsed

@@ -13,16 +13,22 @@ from runtime.world.host.refusals import HostRefusal
 from runtime.world.host.tools import actors_of, tags_of, tool_intent, tool_of
 from runtime.world.host.views import state_view
 from runtime.world.intents import Intent, check_intent
-from runtime.world.opening import character_fields
+from runtime.world.limits import LORE_CHARS
+from runtime.world.opening import entry_for
 from runtime.world.patching import add_delta, is_delta
-from runtime.world.pointers import MISSING, PointerError, read, segments_of
+from runtime.world.pointers import MISSING, PointerError, read, segments_of, utf16_length
 
 
 def run_intent(line: Line, intent: Intent, *, u: float | None = None) -> Answer:
     """Carry out an intent. A look sees what the role may see."""
     check_intent(intent)
     state = state_view(line.state, line.role) if intent["type"] == "look" else line.state
-    return of_result(line.kernel.turn(state, intent, u=u))
+    result = line.kernel.turn(state, intent, u=u)
+    body = result.receipt.get("body")
+    if line.canon.lore_budget is None and isinstance(body, str) and utf16_length(body) > LORE_CHARS.default:
+        # The kernel knows the pack's own budget only; where a pack names none, the host's holds (§00.8).
+        return refused("BUDGET", f"expected at most {LORE_CHARS.default} characters, found {utf16_length(body)}")
+    return of_result(result)
 
 
 def run_command_text(line: Line, text: str) -> Answer:
@@ -71,12 +77,12 @@ def _summoned(line: Line, patch: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(item, str) or item.strip().startswith("-"):
             continue
         actor = item.strip().removeprefix("+")
-        if actor in line.state["characters"]:
-            continue
-        if actor not in line.canon.cards or "." in actor:
+        if "." in actor or (actor not in line.canon.cards and actor not in line.opening["characters"]):
             have = ", ".join(line.canon.cards)
             raise HostRefusal("HOST_COMMAND", f"expected somebody with a card ({have}), found {actor!r}")
-        fields[f"characters.{actor}"] = character_fields(line.canon, line.canon.cards[actor])
+        entry = entry_for(line.canon, line.state, actor)
+        if entry is not None:
+            fields[f"characters.{actor}"] = entry
     return {**fields, **patch}
 
 

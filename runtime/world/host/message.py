@@ -11,7 +11,7 @@ from runtime.world.canon import Canon, Check
 from runtime.world.host.line import Line
 from runtime.world.host.reading import fill_slots, named_in, tags_in
 from runtime.world.kernel import Event, match_check, recipe_of
-from runtime.world.opening import character_fields
+from runtime.world.opening import entry_for
 from runtime.world.patching import Patch, apply_resolved
 from runtime.world.pointers import State
 
@@ -66,11 +66,8 @@ def stage_event(canon: Canon, state: State, ids: Sequence[str]) -> Event | None:
     ]
     if not newcomers:
         return None
-    resolved: Patch = {
-        f"characters.{actor}": character_fields(canon, canon.cards[actor])
-        for actor in newcomers
-        if actor not in state["characters"]
-    }
+    entries = {f"characters.{actor}": entry_for(canon, state, actor) for actor in newcomers}
+    resolved: Patch = {pointer: entry for pointer, entry in entries.items() if entry is not None}
     resolved["present"] = [*state["present"], *newcomers]
     return {
         "type": "stage",

@@ -1,4 +1,4 @@
-"""Judging ``pack.yaml``: identity, dice, guards, bounds, claims (our own findings, all of severity notice)."""
+"""Judging ``pack.yaml``: identity, dice, guards, bounds, claims (our own findings; notices but for a missing id)."""
 
 from __future__ import annotations
 
@@ -61,9 +61,12 @@ def _notice(code: str, message: str, source: Source, *path: str | int) -> Findin
 
 
 def _identity(meta: Mapping[str, Any], source: Source) -> Iterator[Finding]:
-    for name in ("id", "title"):
-        if not isinstance(meta.get(name), str) or not meta[name]:
-            yield _notice("BAD_META", f"expected {name} as text, found {meta.get(name)!r}", source, name)
+    if not isinstance(meta.get("id"), str) or not meta["id"]:
+        # Without an id there is nothing that a session could be opened from.
+        message = f"expected an id as text, found {meta.get('id')!r:.60}"
+        yield Finding("BAD_PACK_ID", "error", message, source.place(("id",)))
+    if not isinstance(meta.get("title"), str) or not meta["title"]:
+        yield _notice("BAD_META", f"expected a title as text, found {meta.get('title')!r:.60}", source, "title")
     if meta.get("rng") is not None and meta["rng"] not in KINDS:
         message = f"expected {', '.join(KINDS)}; found {meta['rng']!r}, which draws like bernoulli"
         yield _notice("UNKNOWN_RNG", message, source, "rng")

@@ -12,6 +12,7 @@ from interpreter.javascript import UNDEFINED
 from runtime.mvu.commands.magvarupdate.engine import Engine
 from runtime.mvu.commands.magvarupdate.initial import Book, described, greeting_state, load_books, merged
 from runtime.mvu.commands.magvarupdate.scan import find
+from runtime.mvu.commands.magvarupdate.structured import filter_messages, from_object, from_tool_call
 from runtime.mvu.commands.magvarupdate.text import parse_text
 from tests.conformance.js import difference, from_marked
 from tests.conformance.runner import Case, Options
@@ -161,10 +162,28 @@ def _ordered(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _tool_call(entry: dict[str, Any]) -> tuple[Any, Any]:
+    arguments = entry["input"].get("arguments")
+    return (None if arguments is None else from_tool_call(arguments)), entry["result"]
+
+
+def _formatted(entry: dict[str, Any]) -> tuple[Any, Any]:
+    return from_object(entry["input"]["content"]), entry["result"]
+
+
+def _prompt(entry: dict[str, Any]) -> tuple[Any, Any]:
+    extra = entry.get("settings", {}).get("更新方式") == "额外模型解析"
+    hide = extra and not entry["input"].get("during", False)
+    return filter_messages(entry["input"]["messages"], hide_updates=hide), entry["result"]
+
+
 GROUPS: dict[str, Callable[[dict[str, Any]], tuple[Any, Any]]] = {
     "parsestring": _text,
     "initvar": _books_of,
     "initcheck": _first_state,
+    "toolcall": _tool_call,
+    "formatted": _formatted,
+    "promptfilter": _prompt,
 }
 
 

@@ -9,12 +9,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpreter import Memory, compile_declaration
 from runtime.mvu import envelope
 from runtime.mvu.apply import apply_commands
-from runtime.mvu.commands import parse_commands
+from runtime.mvu.commands import Command, parse_commands
+from runtime.mvu.commands.magvarupdate.commands import LooseCommand
 from runtime.mvu.commands.magvarupdate.engine import Engine, Instruction
 from runtime.mvu.commands.magvarupdate.reading import read_value
 from runtime.mvu.commands.magvarupdate.repair import RepairFault, read_repaired
+from runtime.mvu.commands.magvarupdate.scan import find, split_arguments
 from runtime.mvu.commands.magvarupdate.schema import Deriver, strip
 from runtime.mvu.commands.magvarupdate.text import parse_text
 from runtime.mvu.commands.magvarupdate.values import as_json
@@ -114,6 +117,19 @@ def test_repair_answers_or_refuses(text: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from(["'a'", '"b c"', "1", " ", ",", "x", "'", "\\", "(", ")", "[", "\n"]), max_size=9).map(
+        "".join
+    )
+)
+def test_usual_calls_read_as_any_other(text: str) -> None:
+    call = f"_.set({text});"
+    for found in find(call).commands:
+        if found.start == 0 and len(found.full_match) == len(call):
+            assert found.args == split_arguments(text)
+
+
+@settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="_.set(addremov)'\"`;, a1{}[]\\/\n<JSONPatch>", max_size=60))
 def test_every_scan_has_ordered_places_inside_the_text(text: str) -> None:
     found = parse_commands(text, dialect="magvarupdate")
@@ -132,3 +148,49 @@ def test_two_replies_equal_one_after_the_other(state: dict[str, Any], one: Any, 
     # Without a schema nothing but the schema remembers what stood before.
     if all(item.type in ("set", "add") for item in [*one, *other]):
         assert json.dumps(as_json(joined.stat_data)[0]) == json.dumps(as_json(second.stat_data)[0])
+
+
+DECLARATION = """\
+import { registerMvuSchema } from 'https://testingcf.jsdelivr.net/gh/StageDog/tavern_resource/dist/util/mvu_zod.js';
+export const Schema = z.object({
+  a: z.coerce.number().transform(v => _.clamp(v, 0, 20)).prefault(1),
+  b: z.record(z.string(), z.union([z.number(), z.string()])).prefault({}),
+  c: z.array(z.any()).transform(l => l.slice(-4)).prefault([]),
+  n: z.any().optional(),
+});
+$(() => {
+  registerMvuSchema(Schema);
+});
+"""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(BATCHES, min_size=1, max_size=3))
+def test_remembered_results_change_nothing_under_a_declaration(replies: list[list[Instruction]]) -> None:
+    schema = compile_declaration(DECLARATION)
+    start = schema.parse({"b": {"x": 1}, "c": [1, {"k": 2}]}).value
+    memory = Memory()
+    states = [envelope.normalise({"stat_data": start, "mvu_schema": schema.descriptor()})] * 2
+    for batch in replies:
+        commands = [Command(at, _kind(item), (), source="") for at, item in enumerate(batch)]
+        loose = [_with(command, item) for command, item in zip(commands, batch, strict=True)]
+        outcomes = [
+            apply_commands(states[0], loose, schema, dialect="magvarupdate", memory=memory),
+            apply_commands(copy.deepcopy(states[1]), loose, schema, dialect="magvarupdate"),
+        ]
+        states = [outcome.variables for outcome in outcomes]
+        assert json.dumps(states[0]["stat_data"]) == json.dumps(states[1]["stat_data"])
+        assert [receipt.status for receipt in outcomes[0].receipts] == [
+            receipt.status for receipt in outcomes[1].receipts
+        ]
+        assert schema.parse(states[0]["stat_data"]).ok
+
+
+def _kind(item: Instruction) -> Any:
+    return item.type
+
+
+def _with(command: Command, item: Instruction) -> Command:
+    loose = LooseCommand(*command)
+    loose.instruction = item._replace(args=(*item.args, item.args[0]) if item.type == "move" else item.args)
+    return loose

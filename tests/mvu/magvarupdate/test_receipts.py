@@ -79,6 +79,11 @@ def test_what_json_cannot_hold_is_stored_as_null_and_said() -> None:
     assert "JSON cannot hold" in lines[0]["note"]
 
 
+def test_a_letter_of_a_text_makes_it_a_list_without_holes() -> None:
+    result, _ = applied({"s": "ab"}, "_.set('s[1]', 'z');")
+    assert result.variables["stat_data"] == {"s": [None, "z"]}
+
+
 def test_metadata_of_the_strict_dialect_is_read() -> None:
     data = {"open": {"$meta": {"extensible": True, "template": {"n": 1}}}, "shut": {"k": 1}}
     result, lines = applied(data, "_.insert('open', 'x', {\"m\":2});_.insert('shut', 'y', 1);")
@@ -187,6 +192,18 @@ def test_declaration_guards_each_command() -> None:
     assert lines[1]["issues"]
     assert lines[2]["reason"] == "companion.read_only"
     assert result.variables["stat_data"] == {"hp": 90, "mood": "tense", "bag": {"line": 1}, "_secret": "s"}
+
+
+def test_an_error_of_the_declaration_keeps_nothing() -> None:
+    source = DECLARATION.replace("v => _.clamp(v, 0, 100)", "v => { if (v > 90) { throw new Error('no'); } return v; }")
+    schema = compile_declaration(source)
+    data = {"hp": 50, "mood": "calm", "bag": {}, "_secret": "s"}
+    variables = envelope.normalise({"stat_data": data, "mvu_schema": schema.descriptor()})
+    with pytest.raises(ApplyError) as caught:
+        found = parsed("_.set('mood', 'tense');_.set('hp', 95);")
+        apply_commands(variables, found.commands, schema, dialect="magvarupdate")
+    assert [receipt.status for receipt in caught.value.receipts] == ["refused", "refused"]
+    assert variables["stat_data"] == data
 
 
 def test_declaration_that_changes_nothing_says_so() -> None:

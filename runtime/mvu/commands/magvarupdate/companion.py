@@ -111,7 +111,7 @@ class Companion:
         return keys
 
     def _write(self, keys: tuple[str, ...], value: Any) -> Any:
-        return paths.write(self.state, keys, value, self.hint) if keys else value
+        return paths.write(self.state, keys, value, self.hint, None) if keys else value
 
     def _value(self, argument: Any, keys: tuple[str, ...]) -> Any:
         value = _plain(read_value(argument, mathematics=False))
@@ -195,7 +195,7 @@ class Companion:
             raise Refusal("move.path_missing", "expected something to stand at the source, found nothing", source)
         taken = self._without(source)
         guard(value, len(target), target)
-        yield paths.write(taken, target, value)
+        yield paths.write(taken, target, value, None, None)
         try:
             self.check(taken)
         except Refusal:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from interpreter.javascript import UNDEFINED, add_numbers, round12, text_to_number
 from runtime.mvu.commands.magvarupdate import paths
 from runtime.mvu.commands.magvarupdate.dates import date_of, iso_text
+from runtime.mvu.commands.magvarupdate.display import Text, Texts
 from runtime.mvu.commands.magvarupdate.limits import PATH_TEXT
 from runtime.mvu.commands.magvarupdate.members import Insertion, delete_from, guard, insert_into
 from runtime.mvu.commands.magvarupdate.reading import read_value
@@ -76,13 +77,22 @@ class Outcome:
     """The result of one update."""
 
     stat_data: Any
-    display_data: Any
-    delta_data: Any
+    texts: Texts
     schema: Any
     modified: bool
     done: tuple[Done, ...]
     warnings: tuple[str, ...]
     trace: tuple[tuple[Any, ...], ...]
+
+    @property
+    def display_data(self) -> Any:
+        """The state with a text wherever a command worked."""
+        return self.texts.settle()[0]
+
+    @property
+    def delta_data(self) -> Any:
+        """The texts alone."""
+        return self.texts.settle()[1]
 
 
 @dataclass
@@ -93,8 +103,7 @@ class Engine:
     schema: Any = None
     listeners: Listeners = Listeners()
     schema_fits: bool = False
-    display: Any = field(init=False)
-    delta: Any = field(init=False)
+    texts: Texts = field(init=False)
     state: Any = field(init=False)
     trace: list[tuple[Any, ...]] = field(init=False, default_factory=list)
     warnings: list[str] = field(init=False, default_factory=list)
@@ -102,8 +111,7 @@ class Engine:
     exotic: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self.display = self.stat_data
-        self.delta = {}
+        self.texts = Texts(self.stat_data)
         self.state = {**self.stat_data, INTERNAL: _HOLDER} if isinstance(self.stat_data, dict) else self.stat_data
 
     # -- the run
@@ -135,7 +143,7 @@ class Engine:
             self.warnings += deriver.warnings
         self.trace.append((UPDATE_ENDED_FOR_ZOD,))
         warnings = tuple(self.warnings)
-        return Outcome(state, self.display, self.delta, self.schema, modified, done, warnings, tuple(self.trace))
+        return Outcome(state, self.texts, self.schema, modified, done, warnings, tuple(self.trace))
 
     def _edited(self, state: Any) -> None:
         """Take over what a listener left; its state may hold the view of the internal holder."""
@@ -152,7 +160,8 @@ class Engine:
     def _view(self) -> Any:
         """The state as scripts see it during an update."""
         if isinstance(self.state, dict) and self.state.get(INTERNAL) is _HOLDER:
-            return {**self.state, INTERNAL: {"display_data": self.display, "delta_data": self.delta}}
+            display, delta = self.texts.settle()
+            return {**self.state, INTERNAL: {"display_data": display, "delta_data": delta}}
         return self.state
 
     def _one(self, instruction: Instruction) -> Done:
@@ -193,15 +202,8 @@ class Engine:
         """Put a value into the state; ``exotic`` remembers that something went in that JSON cannot hold."""
         self.state = paths.write(self.state, keys, value) if keys else value
 
-    def _note(self, shown: str | tuple[str, ...], text: str, reason: str) -> None:
-        """One text at the command's place in both trees; a path text is read anew on each, as lodash does."""
-        entry = f"{text} {f'({reason})' if reason else ''}"
-        if isinstance(shown, str):
-            self.display = paths.write(self.display, paths.keys_of(shown, self.display), entry)
-            self.delta = paths.write(self.delta, paths.keys_of(shown, self.delta), entry)
-        else:
-            self.display = paths.write(self.display, shown or ("",), entry)
-            self.delta = paths.write(self.delta, shown or ("",), entry)
+    def _note(self, shown: str | tuple[str, ...], text: Text, reason: str) -> None:
+        self.texts.note(shown, text, reason)
 
     def _updated(self, path: str, old: Any, new: Any) -> None:
         self.trace.append((VARIABLE_UPDATED, path, old, new))
@@ -232,9 +234,10 @@ class Engine:
             new = _as_number(old, new)
             before = old
             shown_old, shown_new = (old[0], _first(new)) if pair else (old, new)
-            self.exotic = self.exotic or is_exotic(new)
+            inside_text = isinstance(paths.get(self.state, keys[:-1]), str)  # becomes a list, perhaps with holes
+            self.exotic = self.exotic or inside_text or is_exotic(new)
             self._write(keys, new)
-        self._note(shown, f"{trim_ends(json_text(shown_old))}->{trim_ends(json_text(shown_new))}", instruction.reason)
+        self._note(shown, lambda: _change(trim_ends, shown_old, shown_new), instruction.reason)
         self._updated(path, before, new)
 
     def _add(self, instruction: Instruction, path: str, keys: tuple[str, ...], shown: str | tuple[str, ...]) -> None:
@@ -250,7 +253,7 @@ class Engine:
         new = [result, old[1]] if pair else result
         self.exotic = self.exotic or is_exotic(result)
         self._write(keys, new)
-        self._note(shown, f"{json_text(base)}->{json_text(result)}", instruction.reason)
+        self._note(shown, lambda: _change(str, base, result), instruction.reason)
         self._updated(path, old, new)
 
     def _insert(self, instruction: Instruction, path: str, keys: tuple[str, ...], shown: str | tuple[str, ...]) -> None:
@@ -336,6 +339,10 @@ class Engine:
 
     def _move(self, instruction: Instruction, path: str, keys: tuple[str, ...], shown: str | tuple[str, ...]) -> None:
         raise Refusal("move.without_declaration", "move works only under a declaration; nothing was moved", keys)
+
+
+def _change(trim: Callable[[str], str], old: Any, new: Any) -> str:
+    return f"{trim(json_text(old))}->{trim(json_text(new))}"
 
 
 def _is_pair(value: Any) -> bool:

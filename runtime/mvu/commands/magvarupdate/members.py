@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from interpreter.javascript import UNDEFINED, js_number_text
+from runtime.mvu.commands.magvarupdate.display import Text
 from runtime.mvu.commands.magvarupdate.paths import put
 from runtime.mvu.commands.magvarupdate.refusal import Refusal
 from runtime.mvu.commands.magvarupdate.schema import fill, merge
@@ -66,7 +67,7 @@ def _check_schema(insertion: Insertion) -> None:
             raise Refusal("insert.schema_new_key_in_closed_object", message, insertion.keys)
 
 
-def insert_into(insertion: Insertion, warnings: list[str]) -> tuple[Any, str]:
+def insert_into(insertion: Insertion, warnings: list[str]) -> tuple[Any, Text]:
     """The new collection and the text about it."""
     _check_schema(insertion)
     if len(insertion.values) == 1:
@@ -85,22 +86,22 @@ def _with_items(target: list[Any], items: list[Any]) -> list[Any]:
     return NamedList(items, target.named) if isinstance(target, NamedList) else items
 
 
-def _insert_value(insertion: Insertion, warnings: list[str]) -> tuple[Any, str]:
+def _insert_value(insertion: Insertion, warnings: list[str]) -> tuple[Any, Text]:
     target, value = insertion.target, insertion.values[0]
     if target is None:
         target = [] if isinstance(value, list) else {}
     if isinstance(target, list):
         value = _filled(insertion, value, warnings)
         items = _with_items(target, [*target, value])
-        return items, f"ASSIGNED {json_text(value)} into array '{insertion.path}'"
+        return items, lambda: f"ASSIGNED {json_text(value)} into array '{insertion.path}'"
     if not isinstance(value, dict):
         message = "expected an object to merge into an object"
         raise Refusal("insert.value_not_mergeable_into_object", message, insertion.keys)
     guard(value, len(insertion.keys), insertion.keys)
-    return merge(target, value), f"MERGED object {json_text(value)} into object '{insertion.path}'"
+    return merge(target, value), lambda: f"MERGED object {json_text(value)} into object '{insertion.path}'"
 
 
-def _insert_at(insertion: Insertion, warnings: list[str]) -> tuple[Any, str]:
+def _insert_at(insertion: Insertion, warnings: list[str]) -> tuple[Any, Text]:
     target, key = insertion.target, insertion.values[0]
     name = key_text(key)
     if name in _UNSAFE:
@@ -111,11 +112,12 @@ def _insert_at(insertion: Insertion, warnings: list[str]) -> tuple[Any, str]:
         items = list(target)
         items.insert(len(items) if key == "-" else _whole(key), value)
         place = "tail" if tail else js_number_text(key)
-        return _with_items(target, items), f"ASSIGNED {json_text(value)} into '{insertion.path}' at index {place}"
+        text = f"into '{insertion.path}' at index {place}"
+        return _with_items(target, items), lambda: f"ASSIGNED {json_text(value)} {text}"
     if target is None:
         return {name: value}, f"CREATED object at '{insertion.path}' and ASSIGNED key '{name}'"
-    text = f"ASSIGNED key '{name}' with value {json_text(value)} into object '{insertion.path}'"
-    return put(target, name, value), text
+    new = put(target, name, value)
+    return new, lambda: f"ASSIGNED key '{name}' with value {json_text(value)} into object '{insertion.path}'"
 
 
 def _whole(key: int | float) -> int:

@@ -140,8 +140,8 @@ def get(root: Any, keys: Sequence[str]) -> Any:
     return root
 
 
-def put(container: Any, key: str, value: Any) -> Any:
-    """A copy of a container with ``value`` under ``key``; arrays grow with holes up to a bound."""
+def put(container: Any, key: str, value: Any, gap: Any = HOLE) -> Any:
+    """A copy of a container with ``value`` under ``key``; arrays grow with ``gap`` in between, up to a bound."""
     if isinstance(container, dict):
         copied = dict(container)
         copied[key] = value
@@ -157,7 +157,7 @@ def put(container: Any, key: str, value: Any) -> Any:
     elif index - len(items) > SPARSE_INDEX.default:
         return {**{str(at): item for at, item in enumerate(items) if item is not HOLE}, key: value}
     else:
-        items.extend([HOLE] * (index - len(items)))
+        items.extend([gap] * (index - len(items)))
         items.append(value)
     return NamedList(items, named) if named else items
 
@@ -180,7 +180,7 @@ Hint = Callable[[Any, Any, Any], None]
 """``hint(new, old, key)``: ``new`` is ``old`` but for what stands under ``key`` (the interpreter's memory)."""
 
 
-def write(root: Any, keys: Sequence[str], value: Any, hint: Hint | None = None) -> Any:
+def write(root: Any, keys: Sequence[str], value: Any, hint: Hint | None = None, gap: Any = HOLE) -> Any:
     """A root with ``value`` at ``keys``; scalars and gaps on the way become containers, as lodash has it."""
     if not _UNWRITABLE.isdisjoint(keys):
         return root
@@ -191,12 +191,12 @@ def write(root: Any, keys: Sequence[str], value: Any, hint: Hint | None = None) 
         trail.append(root)
         root = member(root, key)
     for container, key in zip(reversed(trail), reversed(keys), strict=True):
-        value = _hinted(container, key, value, hint)
+        value = _hinted(container, key, value, hint, gap)
     return value
 
 
-def _hinted(container: Any, key: str, value: Any, hint: Hint | None) -> Any:
-    fresh = put(container, key, value)
+def _hinted(container: Any, key: str, value: Any, hint: Hint | None, gap: Any = HOLE) -> Any:
+    fresh = put(container, key, value, gap)
     if hint is not None and len(fresh) == len(container):
         index = index_of(key) if isinstance(container, list) else None
         if isinstance(container, dict) or index is not None:

@@ -16,6 +16,9 @@ from runtime.mvu.commands.magvarupdate.patch import PatchFault, operation_comman
 from runtime.mvu.commands.magvarupdate.text import TextError, read_text
 
 _CALL = re.compile(r"_\.(set|insert|assign|remove|unset|delete|add)\(")
+_ARGUMENT = r"""\s*+('[^'\\]*+'|"[^"\\]*+"|[^\s'"`()\[\]{},\\][^'"`()\[\]{},\\]*+)\s*+"""
+# The usual call in one match: up to three arguments that are plainly quoted or bare, and the semicolon.
+_SIMPLE_CALL = re.compile(rf"{_ARGUMENT}(?:,{_ARGUMENT})?(?:,{_ARGUMENT})?\);")
 _LOOKALIKE = re.compile(r"_[ \t]?\.\s*([A-Za-z]+)\s*[(（]")
 _MARK = re.compile(r"[()'\"`]")
 _SPLIT = re.compile(r"[()\[\]{}'\"`,]")
@@ -154,22 +157,27 @@ def _calls(text: str, passed: list[Passed]) -> Iterator[Found]:
     at = 0
     while match := _CALL.search(text, at):
         start, opening = match.start(), match.end() - 1
-        closing = closer.close(opening)
-        if closing < 0:
-            passed.append(_pass("unclosed", "expected ')', the text ends before it", text, start, opening + 1))
-            at = opening + 1
-            continue
-        end = at = closing + 1
-        if text[end : end + 1] != ";":
-            passed.append(_pass("missing_semicolon", "expected ';' directly after ')'", text, start, end))
-            continue
-        end = at = end + 1
+        simple = _SIMPLE_CALL.match(text, opening + 1)
+        if simple is not None:
+            end = at = simple.end()
+            args = tuple(js_trim(argument) for argument in simple.groups() if argument is not None)
+        else:
+            closing = closer.close(opening)
+            if closing < 0:
+                passed.append(_pass("unclosed", "expected ')', the text ends before it", text, start, opening + 1))
+                at = opening + 1
+                continue
+            end = at = closing + 1
+            if text[end : end + 1] != ";":
+                passed.append(_pass("missing_semicolon", "expected ';' directly after ')'", text, start, end))
+                continue
+            end = at = end + 1
+            args = split_arguments(text[opening + 1 : closing])
         reason = _REASON.match(text, end)
         if reason:
             end = at = reason.end()
             passed.extend(_swallowed(text, reason))
         name = match.group(1)
-        args = split_arguments(text[opening + 1 : closing])
         least, most = _ARITY[name]
         if len(args) < least or (most is not None and len(args) > most):
             wanted = f"{least} or more" if most is None else str(most)
@@ -208,7 +216,13 @@ def _blocks(text: str, passed: list[Passed]) -> Iterator[tuple[int, int, str]]:
         passed.append(_pass("unclosed_block", message, text, opened.start(), len(text)))
 
 
-def _without_fences(body: str) -> str:
+def patch_bodies(text: str) -> list[str]:
+    """The bodies of the patch blocks of a text."""
+    return [body for _, _, body in _blocks(text, [])]
+
+
+def without_fences(body: str) -> str:
+    """A text without the Markdown fence around it; the opening fence takes the rest of its line with it."""
     body = js_trim(body)
     body = _OPENING_FENCE.sub("", body, count=1) if body.startswith("```") else body
     return js_trim(_CLOSING_FENCE.sub("", body, count=1))
@@ -217,7 +231,7 @@ def _without_fences(body: str) -> str:
 def _patches(text: str, passed: list[Passed], repairs: frozenset[str]) -> Iterator[Found]:
     for start, end, body in _blocks(text, passed):
         try:
-            items, mended = read_text(_without_fences(body))
+            items, mended = read_text(without_fences(body))
             needed = ("mended_text",) if mended else ()
             if isinstance(items, dict) and "single_object" in repairs:
                 items, needed = [items], (*needed, "single_object")
