@@ -10,8 +10,10 @@ import math
 import re
 from typing import Any
 
+import orjson
 import pyjson5
 
+from runtime.values.jsontext import check_depth
 from runtime.values.limits import DEPTH, TEXT
 from runtime.values.numbers import normal_number
 from runtime.values.rows import InnkeeperError
@@ -21,6 +23,8 @@ _NUMBER = re.compile(
     r"|(?P<dec>(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?))\s*"
 )
 _FAST_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})")
+# Where a number may not be in its one form: a fraction, an exponent, a minus zero, sixteen digits.
+_ODD_NUMBER = re.compile(r"[0-9][.eE]|-0|[0-9]{16}")
 _SEPARATOR = re.compile(r"[0-9a-fA-F.]_|_[0-9]")
 _TOKEN = re.compile(
     r"""(?P<skip>"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|//[^\n\r\u2028\u2029]*|/\*[\s\S]*?\*/)"""
@@ -115,6 +119,15 @@ def load(text: str) -> Any:
     number = _number(text) if len(text) <= 512 else None
     if number is not None:
         return number
+    if text[:1] in ("{", "[", '"'):
+        try:  # most texts are plain JSON, which means the same and is read ten times as fast
+            value = orjson.loads(text)
+        except (orjson.JSONDecodeError, UnicodeEncodeError):
+            pass
+        else:
+            if text.count("[") + text.count("{") > DEPTH.default:
+                check_depth(value, DEPTH.default)
+            return _normalise(value) if _ODD_NUMBER.search(text) else value
     try:
         value = _decode(text)
     except pyjson5.Json5NestingTooDeep as error:

@@ -57,7 +57,7 @@ def loads_strict(text: bytes | str, *, depth: int = 64) -> Any:
             f"expected JSON, it stops being it at line {error.lineno}, column {error.colno}: {error.msg}",
             {"line": error.lineno, "column": error.colno},
         ) from error
-    _check_depth(value, depth)
+    check_depth(value, depth)
     json.loads(raw, object_pairs_hook=_pairs)
     if _ODD_NUMBER.search(raw):
         measure(value, ValueLimits(_UNBOUNDED, depth, _UNBOUNDED, _UNBOUNDED)) if _might_overflow(raw) else None
@@ -69,7 +69,8 @@ def _might_overflow(raw: bytes) -> bool:
     return re.search(rb"[eE]\+?[0-9]{3}|[0-9]{300}", raw) is not None
 
 
-def _check_depth(value: Any, depth: int) -> None:
+def check_depth(value: Any, depth: int) -> None:
+    """Refuse (``MVU_LIMIT``) a value of more than ``depth`` levels. Iterative."""
     stack = [(value, 0)] if isinstance(value, dict | list) else []
     while stack:
         item, level = stack.pop()

@@ -338,7 +338,9 @@ def test_malformed_trace_scopes_are_refused(stage: Stage, scope: Any) -> None:
 def test_the_dialect_of_a_template_is_recorded(stage: Stage) -> None:
     stage.rt.cards.add(card_bytes("hp: 100\n"), "loose", dialect="magvarupdate")
     session = stage.begin("loose")["sessionId"]
-    receipt = stage.turn(session, "<UpdateVariable>_.set('hp', 100, 90);//hit\n_.dance('x');</UpdateVariable>")["receipts"][0]
+    receipt = stage.turn(session, "<UpdateVariable>_.set('hp', 100, 90);//hit\n_.dance('x');</UpdateVariable>")[
+        "receipts"
+    ][0]
     assert receipt["status"] == "applied"
     assert stage.data(session) == {"hp": 90}
     with refuses("HOST_REQUEST"):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from interpreter import CompiledSchema, Memory, compile_declaration
+from interpreter import CompiledSchema, DeclarationError, Memory, compile_declaration
+from interpreter.errors import InterpreterError
 from runtime.mvu import envelope, greeting, initvar
 from runtime.mvu.apply import Applied, ApplyError, apply_commands
 from runtime.mvu.commands import parse_commands
@@ -266,3 +267,32 @@ def test_a_state_with_a_declaration_needs_it_compiled() -> None:
     with pytest.raises(InnkeeperError) as caught:
         apply_commands(guarded({"hp": 1}, schema), parse_commands("_.set('hp', 2)").commands)
     assert caught.value.code == "MVU_SCHEMA_CODE"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "{n: z.number().transform(v => +ARRAYS)}",
+        "{n: z.any().transform(v => ({[ARRAYS]: 1}))}",
+        "{n: z.number().min(ARRAYS)}",
+        "{n: z.number().max(ARRAYS)}",
+    ],
+)
+def test_scenario_117_deeply_doubled_arrays(expression: str) -> None:
+    steps = "".join(f"const a{n + 1} = [a{n}, a{n}];" for n in range(40))
+    source = f"const a0 = [1]; {steps} const Schema = z.object({expression.replace('ARRAYS', 'a40')});"
+    with pytest.raises(InterpreterError):
+        result = declare(source).parse({"n": 1}, clock=0)
+        assert result.ok, "an array is neither a number nor a key"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "const Schema = z.object({n: z.number().transform(v => { if (false) { fetch('x'); } return v; })});",
+        "const Schema = z.object({n: z.number()}); process.exit();",
+    ],
+)
+def test_scenario_117_dead_code_is_checked(source: str) -> None:
+    with pytest.raises(DeclarationError):
+        declare(source)

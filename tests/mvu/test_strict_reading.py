@@ -310,3 +310,23 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
         except CommandError as error:
             assert error.code in ("MVU_PARSE", "MVU_LIMIT")
     assert time.process_time() - started < 8
+
+
+def test_scenario_035_mixed_texts_round_trip() -> None:
+    text = (
+        '_.set(\'hp\', 10, 1); <JSONPatch>[{"op":"move","from":"/a~1b/~0x","path":"/c"},'
+        '{"op":"delta","path":"/hp","value":-1}]</JSONPatch> _.insert(\'bag\', \'k\', {x: 1})'
+    )
+    commands = parse_commands(text).commands
+    assert commands[0].arguments() == ["hp", 10, 1]
+    assert commands[1].path == ("a/b", "~x") and commands[1].operation == {
+        "op": "move",
+        "from": "/a~1b/~0x",
+        "path": "/c",
+    }
+    again = parse_commands(" ".join(command.normalised() for command in commands)).commands
+    assert [shape(command) for command in again] == [shape(command) for command in commands]
+    assert [command.source for command in commands if command.form == "legacy"] == [
+        "_.set('hp', 10, 1)",
+        "_.insert('bag', 'k', {x: 1})",
+    ]
