@@ -14,6 +14,7 @@ import anyio.to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from runtime.ledger.cancellation import Cancelled, cancellable
 from runtime.values.jsontext import JsonTextError, dumps, loads_strict
 from runtime.values.rows import InnkeeperError
 from server.errors import error_body, status_of
@@ -128,7 +129,7 @@ class Dispatcher:
             response = error_response(error)
             status = response.status_code
             return response
-        except ClientDisconnect:
+        except (ClientDisconnect, Cancelled):
             status = 499
             return Response(status_code=400)
         except sqlite3.Error:
@@ -170,6 +171,11 @@ class Dispatcher:
             return read_json(raw)
         return await anyio.to_thread.run_sync(read_json, raw)
 
+    def _guarded(self, endpoint: Endpoint, call: Call) -> Any:
+        """Run a mutation; writes that have not begun when the client goes away are left undone."""
+        with cancellable(call.disconnected):
+            return endpoint.handler(self._context, call)
+
     async def _watched(self, endpoint: Endpoint, request: Request, call: Call, gone: threading.Event) -> Any:
         """Run a mutation; a client that goes away sets its signal, which counts until the commit begins."""
         result: list[Any] = []
@@ -184,7 +190,7 @@ class Dispatcher:
         async with anyio.create_task_group() as group:
             group.start_soon(watch)
             try:
-                result.append(await anyio.to_thread.run_sync(endpoint.handler, self._context, call))
+                result.append(await anyio.to_thread.run_sync(self._guarded, endpoint, call))
             except Exception as error:
                 result.append(error)
             group.cancel_scope.cancel()

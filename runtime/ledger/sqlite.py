@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import orjson
 
 from runtime.ledger import contents
+from runtime.ledger.cancellation import Cancelled, current_signal
 from runtime.ledger.contract import Row, StoredContent, Table
 from runtime.ledger.limits import BUSY_TIMEOUT, GROUP_COMMIT
 from runtime.ledger.migrations import migrate
@@ -142,6 +143,7 @@ class _Job:
 
     def __init__(self, run: Callable[[SqliteTransaction], Any]) -> None:
         self.run = run
+        self.signal = current_signal()
         self.future: Future[Any] = Future()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -249,6 +251,8 @@ class SqliteLedger:
         self._writer.execute("SAVEPOINT job")
         transaction = SqliteTransaction(self._writer, self._cache)
         try:
+            if job.signal is not None and job.signal():
+                raise Cancelled
             job.result = job.run(transaction)
             job.actions = transaction.take_actions()
         except BaseException as error:

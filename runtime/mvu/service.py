@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from runtime.ledger.cancellation import Signal
 from runtime.ledger.contract import Row, Transaction
 from runtime.mvu import migration, records, resources, seeds
 from runtime.mvu.configured import allocate_explicit
@@ -15,7 +16,7 @@ from runtime.mvu.helper.registry import Registered
 from runtime.mvu.ingest import Prepared
 from runtime.mvu.policy import Handler, validate_config
 from runtime.mvu.scopes import CardScope, Evidence, TraceScope, find_evidence, read_card_scope, read_trace_scope
-from runtime.mvu.service_base import EndedTurns, Receipts, Signal
+from runtime.mvu.service_base import EndedTurns, Receipts
 from runtime.mvu.service_prompts import Prompting
 from runtime.mvu.service_reading import Reading
 from runtime.mvu.snapshot import snapshot

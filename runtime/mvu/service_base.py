@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from runtime.ledger.cancellation import Cancelled, Signal
 from runtime.ledger.contract import Ledger, Row, Transaction
 from runtime.mvu import engine, resources
 from runtime.mvu.bindings import Bindings
@@ -28,12 +29,6 @@ from sandbox import Sandbox
 Records = list[dict[str, Any]]
 Receipts = list[Receipt]
 EndedTurns = list[EndedTurn]
-Signal = Callable[[], bool]
-"""Answers ``True`` once the caller has given up; asked right before a commit."""
-
-
-class Cancelled(Exception):
-    """The caller's signal was set before the commit; nothing was changed."""
 
 
 class ServiceBase:

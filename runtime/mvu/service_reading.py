@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.ledger.cancellation import Signal
 from runtime.ledger.contract import Transaction
 from runtime.ledger.tables import RESOURCES
 from runtime.mvu import prompts, records, resources
 from runtime.mvu.scopes import read_trace_scope
-from runtime.mvu.service_base import Records, ServiceBase, Signal
+from runtime.mvu.service_base import Records, ServiceBase
 from runtime.mvu.service_limits import FACT_RECORDS
 from runtime.sessions import store
 from runtime.values.canonical import sha

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.ledger.cancellation import Cancelled, cancellable
 from runtime.ledger.contents import CONTENTS
 from runtime.ledger.contract import Transaction
 from runtime.ledger.sqlite import SqliteLedger
@@ -146,4 +147,14 @@ def test_rows_and_contents_come_back_as_they_were(first: Any, second: Any) -> No
     assert ledger.read(lambda tx: tx.get(OPERATIONS, "s", "o")) == row
     key = ledger.write(lambda tx: tx.store_content(second)).key
     assert ledger.read(lambda tx: tx.load_content(key)) == second
+    ledger.close()
+
+
+def test_a_caller_that_gives_up_before_the_commit_leaves_nothing() -> None:
+    ledger = SqliteLedger(None)
+    with cancellable(lambda: True), pytest.raises(Cancelled):
+        ledger.write(lambda tx: tx.insert(COUNTERS, counter("lost", 1)))
+    with cancellable(lambda: False):
+        ledger.write(lambda tx: tx.insert(COUNTERS, counter("kept", 1)))
+    assert ledger.read(lambda tx: tx.select(COUNTERS)) == [counter("kept", 1)]
     ledger.close()
