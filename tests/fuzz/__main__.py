@@ -29,6 +29,7 @@ def main() -> int:
     while time.monotonic() < end:
         number = options.seed + turn
         turn += 1
+        print(f"\r--seed {number}", end="", file=sys.stderr, flush=True)
 
         @with_seed(number)
         @settings(
