@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup run test check bench format lock docs cards simulate fuzz clean
+.PHONY: setup run test check bench format lock docs cards simulate soak fuzz clean
 
 setup: $(STAMP)
 
@@ -43,6 +43,14 @@ cards: setup
 
 simulate: setup
 	INNKEEPER_STORIES=20000 $(BIN)/python -m pytest tests/simulation -q
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz
+
+soak: setup
+	SANDBOX_SOAK_CALLS=100000 $(BIN)/python -m pytest tests/sandbox/test_process.py -q -k many_good
+	INNKEEPER_KILLS=200 $(BIN)/python -m pytest tests/server/test_crash.py -q -k killed
+	INNKEEPER_WRITES=2000 $(BIN)/python -m pytest tests/server/test_linear.py -q
 
 lock: setup
 	$(BIN)/python -m pip install --quiet uv

@@ -20,6 +20,7 @@ class Run:
         "clock_reads",
         "depth",
         "frozen",
+        "frozen_here",
         "limit",
         "loop_items",
         "parsers",
@@ -51,7 +52,8 @@ class Run:
         self.restricted = version < 3
         # What the reference implementation refused although Zod does not: version 1 and the profile keep it.
         self.strict_numbers = version < 3 and (profile == "reference" or version == 1)
-        self.frozen: dict[int, Any] = {}
+        self.frozen: dict[int, Any] = {}  # shared by every run of a declaration
+        self.frozen_here: dict[int, Any] = {}
         self.regexes: dict[int, Any] = {}
         self.unclean = False
         self.quick: Any = None

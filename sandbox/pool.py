@@ -178,6 +178,7 @@ class Pool:
         self._condition = threading.Condition()
         self._idle: list[Child] = []
         self._busy: set[int] = set()
+        self._ended: list[Child] = []
         self._closed = False
         self._starting = 0
         self._zygote: Zygote | None = Zygote(budget)
@@ -195,7 +196,7 @@ class Pool:
 
     def acquire(self, owner: str, deadline: float) -> Child | None:
         """A child for ``owner``, or ``None`` when the pool is closed; ``Expired`` when none came free in time."""
-        retired: list[Child] = []
+        retired: list[Child] = self._take_ended()
         try:
             with self._condition:
                 while True:
@@ -292,10 +293,25 @@ class Pool:
     def retire(self, owner: str) -> None:
         """End the idle children of one owner."""
         with self._condition:
-            leaving = [child for child in self._idle if child.owner == owner]
+            leaving = [*self._ended, *(child for child in self._idle if child.owner == owner)]
+            self._ended = []
             self._idle = [child for child in self._idle if child.owner != owner]
             self._condition.notify_all()
         self._reap(leaving)
+
+    def abandon(self, child: Child) -> None:
+        """End a child whose caller has waited long enough; its pid is released with the next call."""
+        child.kill()
+        with self._condition:
+            self._busy.discard(child.pid)
+            if not self._closed:
+                self._ended.append(child)
+            self._condition.notify()
+
+    def _take_ended(self) -> list[Child]:
+        with self._condition:
+            ended, self._ended = self._ended, []
+            return ended
 
     def discard(self, child: Child) -> Exit | None:
         """End a child that did anything abnormal."""

@@ -191,6 +191,8 @@ class ProcessSandbox:
             if answer is not None and answer.kind == DONE and broken is None:
                 self._hello = child.hello
                 self._pool.release(child)
+            elif isinstance(broken, Expired):
+                self._pool.abandon(child)
             else:
                 ended = self._pool.discard(child)
             self._pool.refill(deadline)

@@ -142,10 +142,14 @@ class Measurer:
     def _judge(self, case: Case, outcome: str, bound: str, kept: tuple[int, ...] | None) -> Iterator[str]:
         if outcome != case.expect:
             yield f"expected {case.expect}"
-        elif outcome != "ok" and case.bounds and bound not in case.bounds:
+        elif outcome != "ok" and case.bounds and bound not in case.bounds and not self._slow(case, bound):
             yield f"expected to be bound by {' or '.join(case.bounds)}"
         elif outcome == "ok" and case.kept is not None and kept != case.kept:
             yield f"expected the commands {list(case.kept)}, found {list(kept or ())}"
+
+    def _slow(self, case: Case, bound: str) -> bool:
+        """On a busy machine the parent's deadline comes before the child has had its CPU time."""
+        return bound == "deadline" and not {"time", "cpu"}.isdisjoint(case.bounds)
 
     def _bounds(self, wall: float, grown: int | None) -> Iterator[str]:
         allowed = self.budget.deadline_ms + WALL_ALLOWANCE_MS

@@ -17,10 +17,11 @@ from starlette.routing import BaseRoute, Route
 
 from runtime.assembly import open_runtime
 from runtime.values.rows import InnkeeperError
+from sandbox import create_sandbox
 from server import events, pages
 from server.config import Config
 from server.context import Context
-from server.http import Dispatcher, error_response, json_response
+from server.http import Dispatcher, cors_headers, error_response, facts_of, json_response, preflight
 from server.limits import WORKERS
 from server.metrics import Metrics
 from server.openapi import openapi_document
@@ -62,11 +63,13 @@ def open_context(config: Config) -> Context:
         ) from None
     token, _ = load_host_token(config.data_dir, config.host_token)
     configured = config.section("mvu", "resources") or []
+    engine = config.section("sandbox", "engine")
     runtime = open_runtime(
         config.data_dir / "innkeeper.sqlite",
         configured=configured,
         packs_dir=config.packs_dir,
         test_mode=config.test_mode,
+        sandbox=None if engine is None else create_sandbox(str(engine)),
     )
     server = config.section("server") or {}
     security = Security(
@@ -86,16 +89,23 @@ def open_context(config: Config) -> Context:
     return context
 
 
-def _route(dispatch: Dispatcher, path: str, by_method: dict[str, Endpoint]) -> Route:
+def _route(context: Context, dispatch: Dispatcher, path: str, by_method: dict[str, Endpoint]) -> Route:
     allowed = ", ".join(sorted(by_method))
+    renderer = any(endpoint.access == "renderer" for endpoint in by_method.values())
 
     async def handle(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         endpoint = by_method.get(method)
+        facts = facts_of(request)
+        if endpoint is None and renderer and (answer := preflight(context, facts, allowed)) is not None:
+            return answer
         if endpoint is None:
             error = InnkeeperError("METHOD_NOT_ALLOWED", f"expected {allowed} here, found {request.method}")
             return error_response(error, {"allow": allowed})
-        return await dispatch(endpoint, request)
+        response = await dispatch(endpoint, request)
+        if endpoint.access == "renderer":
+            response.headers.update(cors_headers(context, facts))
+        return response
 
     return Route(path, handle, methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
@@ -116,7 +126,7 @@ def _routes(context: Context) -> list[BaseRoute]:
     routes.extend(dimensions.stream_routes(context, PREFIX, time.time))
     # Fixed paths before those with parameters, so that neither hides the other.
     ordered = sorted(by_path, key=lambda text: (text.count("{"), text))
-    routes.extend(_route(dispatch, path, by_path[path]) for path in ordered)
+    routes.extend(_route(context, dispatch, path, by_path[path]) for path in ordered)
     routes.extend(pages.routes(context))
     return routes
 

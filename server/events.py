@@ -17,7 +17,7 @@ from runtime.values.jsontext import dumps
 from runtime.values.rows import InnkeeperError
 from server.context import Context
 from server.errors import error_body
-from server.http import SECURITY_HEADERS, error_response, facts_of
+from server.http import SECURITY_HEADERS, cors_headers, error_response, facts_of, preflight
 from server.limits import HEARTBEAT
 from server.routes.mvu import allow_scope, read_scope
 from server.routing import Call
@@ -98,12 +98,14 @@ async def _follow(
 
 def _endpoint(context: Context) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
+        facts = facts_of(request)
+        if (answer := preflight(context, facts, "GET")) is not None:
+            return answer
         if request.method not in ("GET", "HEAD"):
             return error_response(
                 InnkeeperError("METHOD_NOT_ALLOWED", f"expected GET here, found {request.method}"), {"allow": "GET"}
             )
         try:
-            facts = facts_of(request)
             caller = context.security.admit("renderer", facts, time.time())
             call = Call({}, dict(request.query_params), {}, facts, caller, lambda: False)
             scope = read_scope(call)
@@ -119,7 +121,7 @@ def _endpoint(context: Context) -> Callable[[Request], Any]:
                 raise
         except InnkeeperError as error:
             return error_response(error)
-        headers = {**SECURITY_HEADERS, "x-accel-buffering": "no"}
+        headers = {**SECURITY_HEADERS, "x-accel-buffering": "no", **cors_headers(context, facts)}
         return StreamingResponse(_follow(context, stream, subscriber, first), 200, headers, "text/event-stream")
 
     return handle

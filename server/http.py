@@ -35,6 +35,29 @@ def facts_of(request: Request) -> Facts:
     return Facts(request.method, client[0] if client else None, headers)
 
 
+def cors_headers(context: Context, facts: Facts) -> dict[str, str]:
+    """What lets a page of an allowed origin (``[server] allowedOrigins``) read an answer; none for others.
+
+    Such a page holds a renderer token of its own; cookies are never taken from another origin.
+    """
+    origin = facts.headers.get("origin")
+    allowed = (context.config.section("server") or {}).get("allowedOrigins", ())
+    if origin is None or origin not in allowed:
+        return {}
+    return {"access-control-allow-origin": origin, "vary": "origin", "access-control-expose-headers": "etag"}
+
+
+def preflight(context: Context, facts: Facts, methods: str) -> Response | None:
+    """The answer to a browser that asks before it calls from an allowed origin."""
+    headers = cors_headers(context, facts)
+    if facts.method != "OPTIONS" or not headers or "access-control-request-method" not in facts.headers:
+        return None
+    headers["access-control-allow-methods"] = methods
+    headers["access-control-allow-headers"] = "authorization, content-type, if-none-match, last-event-id"
+    headers["access-control-max-age"] = "600"
+    return Response(status_code=204, headers={**SECURITY_HEADERS, **headers})
+
+
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A JSON answer with the security headers."""
     merged = {**SECURITY_HEADERS, **(headers or {})}

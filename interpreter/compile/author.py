@@ -46,7 +46,7 @@ def frozen_copy(run: Run, value: Any) -> Any:
     while stack:
         item = stack.pop()
         if type(item) is dict or type(item) is list:
-            run.frozen[id(item)] = item
+            run.frozen_here[id(item)] = item
             run.charge(1)
             stack.extend(item.values() if type(item) is dict else item)
     return made
@@ -86,9 +86,7 @@ def check_output(run: Run, before: Any, after: Any) -> Any:
                 made.append(item)
     elif kind is list:
         known_ids = {id(item) for item in before} if type(before) is list else set()
-        for item in after:
-            if type(item) not in _SCALARS and id(item) not in known_ids:
-                made.append(item)
+        made += [item for item in after if type(item) not in _SCALARS and id(item) not in known_ids]
     else:
         run.unclean = True
     if made:
@@ -104,6 +102,8 @@ def _deep(run: Run, stack: list[Any]) -> None:
         kind = type(item)
         if kind is str:
             size += len(item)
+            if size > limits.VALUE_SIZE.default:
+                raise BudgetExceeded(limits.VALUE_SIZE.name, limits.VALUE_SIZE.default, limits.VALUE_SIZE.unit)
             continue
         if kind in _SCALARS:
             continue

@@ -374,11 +374,11 @@ def _rest(c: FastCompiler, node: n.ObjectNode, x: str, made: str) -> None:
     w = c.writer
     if node.catchall is None:
         return
-    shape = w.bind(node.shape, "shape")
+    shape, keys = w.bind(node.shape, "shape"), w.bind(node.shape.keys(), "keys")
     if isinstance(node.catchall, n.SimpleNode) and node.catchall.kind == "never":
-        w.line(f"if not {x}.keys() <= {made}.keys(): refuse_unknown({x}, {shape})")
+        w.line(f"if not {x}.keys() <= {keys}: refuse_unknown({x}, {shape})")
     else:
-        w.line(f"if not {x}.keys() <= {made}.keys(): {made} = extras({x}, {made}, {shape}, R)")
+        w.line(f"if not {x}.keys() <= {keys}: {made} = extras({x}, {made}, {shape}, R)")
 
 
 def _record(c: FastCompiler, node: n.RecordNode, x: str, out: str) -> int:

@@ -86,7 +86,7 @@ class _Builder:
         self._execute(lambda inner: check_graph(applied, run, self.profile), values, root_tree)
         if applied is not value:
             self._execute(lambda inner: check_graph(value, run, self.profile), values, root_tree)
-        frozen = {} if self.version < 3 and self.profile == "never" else reachable([values, value, applied])
+        frozen = reachable([values, value, applied])
         declaration = Declaration(program, self.version, self.profile, value, applied, run.steps, frozen)
         declaration.names = frozenset(name for tree in statements for name in declared_names(tree))
         _settle_mutation(declaration, self.compiler)
@@ -193,6 +193,9 @@ def check_graph(root: n.Node, run: Run, profile: str) -> None:
         stack.extend((child, 0 if lazy else depth + 1) for child in node_children(node))
 
 
+_CHANGEABLE = (dict, list, SetValue, MapValue, RegExp)
+
+
 def reachable(roots: list[Any]) -> dict[int, Any]:
     """Every container that outlives the build: author code may read it, but a parse may not change it."""
     found: dict[int, Any] = {}
@@ -218,7 +221,7 @@ def reachable(roots: list[Any]) -> dict[int, Any]:
                 stack.extend(value.values())
             continue
         found[id(value)] = value
-    return found
+    return {place: value for place, value in found.items() if isinstance(value, _CHANGEABLE)}
 
 
 def _settle_mutation(declaration: Declaration, compiler: Compiler) -> None:

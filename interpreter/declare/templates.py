@@ -13,6 +13,7 @@ from interpreter.declare.options import build_error
 from interpreter.evaluate.operators import describe
 from interpreter.javascript import UNDEFINED
 
+_LONGEST = 1_000
 _SIGN = re.compile(r"[.*+?^${}()|[\]\\/]")
 _NUMBER, _INTEGER = r"-?\d+(?:\.\d+)?", r"-?\d+"
 # Patterns of the formats that are likely inside a template; the other ones are those of interpreter.formats.
@@ -99,16 +100,23 @@ def _wrapped_source(node: n.Node, depth: int) -> str | None:
     return None
 
 
+def _bound(value: Any) -> int:
+    if not js.is_integer(value) or not 0 <= value <= _LONGEST:
+        raise build_error(f"expected a whole number up to {_LONGEST} as a length, found {describe(value)}")
+    return int(value)
+
+
 def _string_source(node: n.StringNode) -> str:
     low, high = 0, ""
     pattern: str | None = None
     for check in node.checks:
         if isinstance(check, n.MinLength):
-            low = max(low, int(check.minimum))
+            low = max(low, _bound(check.minimum))
         elif isinstance(check, n.MaxLength):
-            high = str(int(check.maximum)) if high == "" else str(min(int(high), int(check.maximum)))
+            most = _bound(check.maximum)
+            high = str(most) if high == "" else str(min(int(high), most))
         elif isinstance(check, n.ExactLength):
-            low, high = int(check.length), str(int(check.length))
+            low, high = _bound(check.length), str(_bound(check.length))
         else:
             pattern = _check_source(check) or pattern
     if pattern is not None:

@@ -197,7 +197,7 @@ def call_member(run: Run, target: Any, name: str, arguments: list[Any]) -> Any:
 
 def check_mutable(run: Run, target: Any) -> None:
     """Refuse a change of something that outlives this run: a constant of the declaration."""
-    if id(target) in run.frozen:
+    if id(target) in run.frozen or id(target) in run.frozen_here:
         message = "expected an object made inside the function, found a constant of the declaration: copy it first ({ ...it })"
         raise EvaluationError("MVU_SCHEMA_CODE", message)
 

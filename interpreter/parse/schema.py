@@ -120,7 +120,7 @@ class CompiledSchema:
 
     def _run(self, clock: int | None) -> Run:
         run = Run(self.profile, limits.PARSE_STEPS, clock, version=self.version)
-        run.frozen = dict(self._declaration.frozen) if self.version < 3 else self._declaration.frozen
+        run.frozen = self._declaration.frozen
         return run
 
     def _quick(self, value: Any, clock: int | None, memory: Memory | None) -> ParseResult | None:

@@ -199,5 +199,5 @@ def describe_declaration(body: Mapping[str, Any], *, clock: int) -> dict[str, An
         "sample": result.value if result.ok else None,
         "sampleIssues": [] if result.ok else [issue.to_json() for issue in result.issues],
         "warnings": list(schema.warnings),
-        "skipped": [item if isinstance(item, dict) else item.to_json() for item in schema.skipped],
+        "skipped": list(schema.skipped),
     }

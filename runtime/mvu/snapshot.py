@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.ledger.contract import Row, Transaction
-from runtime.mvu import resources
+from runtime.mvu import engine, resources
 from runtime.mvu.cards import CardShelf
 from runtime.mvu.records import ProcessorView, View, current_view, variables_of, version_view
 from runtime.mvu.scopes import CardScope, Evidence
@@ -83,8 +83,16 @@ def snapshot(
         variables=variables_of(tx, view),
         resourceId=resource["id"],
         **more,
+        **_skipped(tx, view),
         **first,
     )
+
+
+def _skipped(tx: Transaction, view: View) -> dict[str, Any]:
+    """``schemaSkipped``: the statements of the declaration that are not interpreted (spec/mvu.md §0.4)."""
+    schema = engine.schema_of(tx.load_content(view.content or ""))
+    found = [] if schema is None else list(schema.skipped)
+    return {"schemaSkipped": found} if found else {}
 
 
 def _opening_view(tx: Transaction, scope: CardScope, resource: Row, evidence: Evidence) -> View:

@@ -107,9 +107,7 @@ def check_declaration(raw: bytes, name: str, *, as_json: bool) -> int:
     for warning in schema.warnings:
         print(f"warning {warning}")
     for skipped in schema.skipped:
-        line = skipped["line"] if isinstance(skipped, dict) else skipped.line
-        text = skipped["text"] if isinstance(skipped, dict) else skipped.text
-        print(f"skipped line {line}: {' '.join(text.split())[:80]}")
+        print(f"skipped line {skipped['line']}: {' '.join(str(skipped['text']).split())[:80]}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Cards, sessions, playthroughs and turns (spec/http.md)."""
+"""Cards, sessions, playthroughs and turns (spec/http.md); long because each handler stands beside its row of the table."""
 
 from __future__ import annotations
 

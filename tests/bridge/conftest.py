@@ -64,7 +64,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     server.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cookies(browser: Browser, real: RealServer) -> list[Any]:
     """The pages' session cookie, from the link that opens once."""
     context = browser.new_context()

@@ -168,8 +168,10 @@ def test_two_tabs_stay_in_step(inn: Page, real: RealServer) -> None:
     second = inn.context.new_page()
     second.goto(inn.url)
     frame(second).locator("#敲钟").wait_for()
+    inn.bring_to_front()  # clicks reach the tab that is in front
     frame(inn).locator("#敲钟").click()
     frame(second).locator("#号钟", has_text="1").wait_for()
+    second.bring_to_front()
     frame(second).locator("#敲钟").click()
     frame(inn).locator("#号钟", has_text="2").wait_for()
 

@@ -319,7 +319,9 @@ def test_another_tab_sees_the_change(page: Page, stub: Stub) -> None:
     second = page.context.new_page()
     assert run(opened(page, stub), BOARD) == "running"
     assert run(opened(second, stub), BOARD) == "running"
+    page.bring_to_front()  # clicks reach the tab that is in front
     frame(page).locator("#hit").click()
     frame(second).locator("#hp", has_text="9").wait_for()
+    second.bring_to_front()
     frame(second).locator("#hit").click()
     frame(page).locator("#hp", has_text="8").wait_for()

@@ -1,4 +1,4 @@
-"""Scenarios D, G, O, P of spec/mvu.md §12: grants, bindings, card writes, openings and greetings."""
+"""Scenarios D, G, O, P of spec/mvu.md §12: grants, bindings, writes, openings; long because they share their ways to begin."""
 
 from __future__ import annotations
 

@@ -453,3 +453,26 @@ def test_the_openapi_document_names_every_route(client: Client) -> None:
     assert document["openapi"].startswith("3.1")
     for path, endpoint in endpoints():
         assert endpoint.method.lower() in document["paths"][path]
+
+
+def test_an_allowed_origin_may_use_a_renderer_token(tmp_path: Any) -> None:
+    from tests.server.stage import serving
+
+    config = tmp_path / "innkeeper.toml"
+    config.write_text('[server]\nallowedOrigins = ["https://chat.example"]\n')
+    with serving(tmp_path / "data", config_file=config) as other:
+        begun = begin(other)
+        token = other.post("/host/renderer-tokens", {"playthroughIds": [begun["playthroughId"]], "expiresInS": 60})[
+            "token"
+        ]
+        scope = {"mode": "initial", **{name: begun[name] for name in ("playthroughId", "sessionId", "characterId")}}
+        asked = {"origin": "https://chat.example", "access-control-request-method": "GET"}
+        before = other.raw.options(f"{API}/mvu/snapshot", headers=asked)
+        assert (before.status_code, before.headers["access-control-allow-origin"]) == (204, "https://chat.example")
+        for origin, expected in (("https://chat.example", "https://chat.example"), ("https://evil.example", None)):
+            headers = {"authorization": f"Bearer {token}", "origin": origin}
+            answer = other.raw.get(f"{API}/mvu/snapshot", params={"scope": json.dumps(scope)}, headers=headers)
+            assert answer.status_code == 200
+            assert answer.headers.get("access-control-allow-origin") == expected
+        refused = other.raw.options(f"{API}/mvu/snapshot", headers={**asked, "origin": "https://evil.example"})
+        assert refused.status_code == 405

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interpreter import javascript as js
+from interpreter import limits
 from interpreter.budget import Run
-from interpreter.errors import EvaluationError
+from interpreter.errors import BudgetExceeded, EvaluationError
 from interpreter.evaluate.builtins.arguments import arg, function, integer, text
 from interpreter.evaluate.operators import call_function, describe, is_callable, iterate, property_key
 from interpreter.evaluate.properties import UNSAFE, check_mutable, get_member, methods, set_member
@@ -312,14 +313,18 @@ def _revived(run: Run, value: Any, reviver: Any, key: str) -> Any:
 JSON_MEMBERS = {"stringify": Native("JSON.stringify", _stringify), "parse": Native("JSON.parse", _parse)}
 
 
-def clone(run: Run, value: Any) -> Any:
+def clone(run: Run, value: Any, depth: int = 0) -> Any:
     """A deep copy of data, charged by its size (``structuredClone``, ``_.cloneDeep``)."""
+    if depth > limits.VALUE_DEPTH.default:
+        raise BudgetExceeded(limits.VALUE_DEPTH.name, limits.VALUE_DEPTH.default, limits.VALUE_DEPTH.unit)
     if type(value) is dict:
         run.charge(1 + len(value))
-        return {key: clone(run, item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
+        return {
+            key: clone(run, item, depth + 1) if isinstance(item, (dict, list)) else item for key, item in value.items()
+        }
     if isinstance(value, list):
         run.charge(1 + len(value))
-        return [clone(run, item) if isinstance(item, (dict, list)) else item for item in value]
+        return [clone(run, item, depth + 1) if isinstance(item, (dict, list)) else item for item in value]
     if isinstance(value, SetValue):
         run.charge(1 + len(value))
         return SetValue(value.values())
