@@ -114,13 +114,17 @@ def remembered(schema: CompiledSchema) -> tuple[float, float]:
     before = tracemalloc.get_traced_memory()[0]
     variables = json.loads(json.dumps(prepared(data, schema, False)))
     state = tracemalloc.get_traced_memory()[0] - before
-    memory = Memory()
     shares: list[float] = []
-    for round_ in range(100):
-        variables = apply_commands(variables, commands, schema, clock=0, memory=memory).variables
-        if round_ in (0, 99):
-            gc.collect()
-            shares.append((tracemalloc.get_traced_memory()[0] - before - state) / state)
+    for rounds in (1, 100):
+        memory = Memory()
+        current = variables
+        for _ in range(rounds):
+            current = apply_commands(current, commands, schema, clock=0, memory=memory).variables
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+        del memory  # what this frees is what was remembered and is no part of the state
+        gc.collect()
+        shares.append((held - tracemalloc.get_traced_memory()[0]) / state)
     tracemalloc.stop()
     return shares[0], shares[1]
 

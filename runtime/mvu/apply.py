@@ -20,8 +20,12 @@ from runtime.mvu.metadata import IMPLICIT, derive_root
 from runtime.mvu.native import NativeRules
 from runtime.mvu.steps import Edit, Hint, no_hint
 from runtime.mvu.weigh import NOTHING, Weight, change, weigh
+from runtime.values.bounds import container_bound
 from runtime.values.patch import Change, diff, to_merge_patch, to_rfc6902
 from runtime.values.rows import InnkeeperError
+
+_STALE_SHARE = 16
+_STALE_FEW = 16
 
 
 class ResultLike(Protocol):
@@ -270,6 +274,8 @@ def apply_commands(
     result["stat_data"] = batch.root
     result["schema"] = batch.meta
     result["update_diagnostics"] = diagnostics
+    if memory is not None and schema is not None:
+        _trim(memory, batch.root)
     changes = tuple(diff(before, batch.root))
     if envelope.exceeds(batch.weight, batch.rest, weigh(diagnostics)):
         try:
@@ -277,6 +283,16 @@ def apply_commands(
         except InnkeeperError as error:
             raise ApplyError(error, tuple(receipts)) from error
     return Applied(result, tuple(diagnostics), tuple(receipts), changes)
+
+
+def _trim(memory: Any, root: Any) -> None:
+    """Let a memory start anew once a sixteenth of it is of containers that the state no longer holds.
+
+    What a command takes out of a state stays remembered; without this a long session would remember all of it.
+    """
+    containers = container_bound(root)
+    if len(memory) > containers + containers // _STALE_SHARE + _STALE_FEW:
+        memory.attach(None)
 
 
 def _none_kept(receipts: list[Receipt]) -> tuple[Receipt, ...]:

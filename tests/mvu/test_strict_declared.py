@@ -296,3 +296,16 @@ def test_scenario_117_deeply_doubled_arrays(expression: str) -> None:
 def test_scenario_117_dead_code_is_checked(source: str) -> None:
     with pytest.raises(DeclarationError):
         declare(source)
+
+
+def test_a_long_session_remembers_no_more_than_its_state() -> None:
+    source = "const Schema = z.object({bag: z.record(z.string(), z.object({n: z.number(), in: z.object({}).prefault({})}))});"
+    schema = compile_declaration(source)
+    variables, memory = guarded({"bag": {}}, schema), Memory()
+    sizes: list[int] = []
+    for turn in range(300):
+        text = f"_.insert('bag', 'k{turn}', {{n: 1}}); _.delete('bag.k{turn}');"
+        variables = apply_commands(variables, parse_commands(text).commands, schema, clock=0, memory=memory).variables
+        sizes.append(len(memory))
+    assert variables["stat_data"] == {"bag": {}}
+    assert max(sizes) < 40

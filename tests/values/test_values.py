@@ -122,6 +122,7 @@ def test_canonical_form_is_stable(value: Any) -> None:
     assert canonical.canonical_json(normalise_numbers(value)) == text
     assert json_equal(normalise_numbers(json.loads(text)), normalise_numbers(json.loads(json.dumps(value))))
     text.encode("utf-8")
+    assert canonical.quick_json(value) == canonical.ordered_json(value)
 
 
 def reversed_keys(value: Any) -> Any:

@@ -14,7 +14,8 @@ from runtime.mvu.commands.repairs import Mender
 from runtime.mvu.commands.shapes import check_arity, legacy_command, legacy_type, patch_command
 from runtime.mvu.errors import fatal
 from runtime.mvu.limits import COMMANDS, IGNORED, REPLY_TEXT
-from runtime.values.canonical import ordered_json
+from runtime.values.bounds import check_json
+from runtime.values.canonical import quick_json
 from runtime.values.rows import InnkeeperError
 
 _FENCE_OPEN = re.compile(r"```[^\S\r\n]*(?:json)?\s*", re.IGNORECASE)
@@ -161,7 +162,7 @@ class Reader:
                 if repairs:
                     self.mender.begin()
                     operation = self.mender.operation(operation)
-                source = ordered_json(operation)
+                source = quick_json(operation)
                 command = patch_command(len(self.commands), operation, source, block.start, block.end)
             except InnkeeperError as error:
                 self._fail(error, block.start, block.end)
@@ -282,6 +283,10 @@ def parse_patch(operations: Any) -> Parsed:
     reader = Reader("", STRICT)
     if not isinstance(operations, list):
         raise CommandError("MVU_PARSE", "expected an array of patch operations", {}, Parsed())
+    try:
+        check_json(operations)
+    except InnkeeperError as error:
+        raise CommandError(error.code, error.message, error.details, Parsed()) from error
     reader._operations("", find.Block(0, 0, 0, 0, "jsonpatch"), operations)
     return Parsed(tuple(reader.commands), (), None, True)
 
