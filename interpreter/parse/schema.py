@@ -107,6 +107,7 @@ class CompiledSchema:
         payload = Payload(value)
         try:
             (self._written if written else self._applied)(payload, run)
+            run.charge(0)  # generated sub-parsers count without looking: the limit is compared once more at the end
             if payload.issues:
                 issues = tuple(make_issue(run, issue) for issue in payload.issues[: limits.ISSUES.default])
                 return ParseResult(False, None, issues, run.steps)
