@@ -181,7 +181,8 @@ class DimensionsSource:
         if self.tracker is not None:
             session_id = session["id"]
             tx.after_commit(lambda: self._later(lambda: self.settle_pending(session_id, adopt=False)))
-        return [{"source": SOURCE, "resultId": result_id, **summary}]
+        # A receipt's source is the state source that speaks; the narrative that it settles stands beside it.
+        return [{**summary, "source": SOURCE, "narrative": summary["source"], "resultId": result_id}]
 
     def capture(self, tx: Transaction, session: Row, cut: Cut) -> Any | None:
         """The state at a cut: everything up to the next turn's start belongs to the reply before it (§0.6)."""

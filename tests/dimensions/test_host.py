@@ -85,8 +85,8 @@ def points(value: int) -> dict[str, Any]:
 def test_scenario_050_settling_on_sqlite(inn: Inn) -> None:
     session = inn.open({"study": STUDY})
     receipts = inn.turn(session, "r1")["receipts"]
-    assert [(item["source"], item["status"]) for item in receipts] == [
-        ({"resultId": "r1", "turnNumber": 1}, "pending-settlement")
+    assert [(item["source"], item["narrative"], item["status"]) for item in receipts] == [
+        ("dimensions", {"resultId": "r1", "turnNumber": 1}, "pending-settlement")
     ]
     answer = inn.service.settle(session, "r1", points(5), operation_id="op")
     assert answer["settlement"]["status"] == "settled"

@@ -83,7 +83,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
 
 def test_a_whole_evening(client: Client) -> None:
     turn = client.post("/host/sessions/s/turns", user={"text": "go"}, reply={"id": "r1", "text": "tale"})
-    assert turn["receipts"][-1]["source"] == {"resultId": "r1", "turnNumber": 1}
+    assert turn["receipts"][-1]["narrative"] == {"resultId": "r1", "turnNumber": 1}
     blocked = client.post("/host/sessions/s/turns", 409, user={"text": "on"}, reply={"text": "more"})
     assert blocked["code"] == "DIMENSION_SETTLEMENT_PENDING"
     assert blocked["details"]["source"]["resultId"] == "r1"
