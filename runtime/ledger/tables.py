@@ -63,6 +63,7 @@ NODES = Table(
         "parent_variant": "text",
         "active_variant": "text",
         "ordinal": "integer",
+        "stamp": "integer",
     },
     key=("playthrough_id", "node_id"),
     indexes=(("playthrough_id", "parent_node"),),

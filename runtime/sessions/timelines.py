@@ -1,6 +1,7 @@
 """Playthroughs and their timelines: nodes (places in the story) and variants (versions of the reply there).
 
-A node hangs on one variant of its parent; the active path starts at the first node and follows the active variants.
+A node hangs on one variant of its parent. The active path starts at a root node and follows the active variants; where
+several nodes hang on one variant (a turn that was stopped and retried), the one visited last, by its ``stamp``, leads on.
 Every write moves the playthrough's ``epoch``, so that a binding taken before it ends (spec/mvu.md §0.9).
 """
 
@@ -40,7 +41,7 @@ def active_path(tx: Transaction, playthrough_id: str) -> list[Row]:
     path: list[Row] = []
     place: tuple[str | None, str | None] = (None, None)
     while by_parent.get(place):
-        node = by_parent[place][-1]
+        node = max(by_parent[place], key=lambda row: row["stamp"])
         path.append(node)
         place = (node["node_id"], node["active_variant"])
     return path
@@ -102,6 +103,7 @@ def add_reply(
                 "parent_variant": attach.get("parentVariant"),
                 "active_variant": variant_id,
                 "ordinal": ordinal,
+                "stamp": playthrough["epoch"] + 1,
             },
         )
     else:
@@ -143,8 +145,7 @@ def _follow(tx: Transaction, playthrough: Row, node_id: str, variant_id: str) ->
         node = tx.get(NODES, playthrough["id"], place)
         if node is None:
             return
-        if node["active_variant"] != active:
-            tx.update(NODES, (playthrough["id"], place), {"active_variant": active})
+        tx.update(NODES, (playthrough["id"], place), {"active_variant": active, "stamp": playthrough["epoch"] + 1})
         place, active = node["parent_node"], node["parent_variant"]
 
 

@@ -286,3 +286,24 @@ def test_listeners_hear_of_commits_only(world: World) -> None:
     dispose()
     world.turn(session)
     assert len(heard) == 1
+
+
+def test_the_way_visited_last_leads_on_where_a_stopped_turn_left_two(world: World) -> None:
+    begun = world.begin()
+    session = begun["sessionId"]
+    aborted = [
+        {"type": "turn/start", "turn": 1},
+        {"type": "user/message", "id": "u1", "turn": 1, "text": "hello", "source": {"kind": "user"}},
+        {"type": "turn/end", "turn": 1, "reason": {"kind": "aborted"}},
+    ]
+    world.host.append(session, 0, aborted, world.operation())
+    retried = world.branches.branch(session, "request-retry", 1, world.operation())["sessionId"]
+    first, second = world.turn(session), world.turn(retried)
+
+    def active() -> list[str]:
+        timeline = world.playthroughs.read(begun["playthroughId"])["timeline"]
+        return [node["nodeId"] for node in timeline if node["active"] is not None]
+
+    assert active() == [second["nodeId"]]
+    world.playthroughs.activate(begun["playthroughId"], first["nodeId"], first["variantId"], world.operation())
+    assert active() == [first["nodeId"]]

@@ -30,7 +30,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     for endpoint in ENDPOINTS:
         by_path.setdefault(PREFIX + endpoint.path, {})[endpoint.method] = endpoint
     routes: list[Route] = [
-        _route(dispatch, path, by_path[path]) for path in sorted(by_path, key=lambda p: p.count("{"))
+        _route(context, dispatch, path, by_path[path]) for path in sorted(by_path, key=lambda p: p.count("{"))
     ]
     with TestClient(Starlette(routes=routes), headers={"authorization": f"Bearer {TOKEN}"}) as opened:
         yield opened
