@@ -174,7 +174,9 @@ def sample_value(schema: Any, depth: int = 0) -> Any:
     kind = kind[0] if isinstance(kind, list) and kind else kind
     if kind == "object":
         wanted = schema.get("required", [])
-        return {name: sample_value(part, depth + 1) for name, part in schema.get("properties", {}).items() if name in wanted}
+        return {
+            name: sample_value(part, depth + 1) for name, part in schema.get("properties", {}).items() if name in wanted
+        }
     if kind == "array":
         return [sample_value(schema.get("items"), depth + 1) for _ in range(int(schema.get("minItems", 0)))]
     if kind in ("number", "integer"):

@@ -47,7 +47,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A fresh page in a context of its own; an error in the page's own code fails the test."""
     context = browser.new_context()
     opened = context.new_page()
-    opened.set_default_timeout(20_000)
+    opened.set_default_timeout(30_000)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     yield opened

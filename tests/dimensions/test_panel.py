@@ -85,7 +85,7 @@ def page(browser: Browser, town: tuple[str, Client]) -> Iterator[Page]:
     """The panel, open on the session; an error in its own code fails the test."""
     context = browser.new_context(extra_http_headers={"authorization": "Bearer t"}, locale="en-US")
     opened = context.new_page()
-    opened.set_default_timeout(8_000)
+    opened.set_default_timeout(30_000)
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(f"{town[0]}/dimensions?session=s")

@@ -16,7 +16,9 @@ def test_a_plan_shows_and_stores_nothing(stage: Stage) -> None:
     assert [change["path"] for change in found["defaulted"]] == ["/mp"]
     assert [change["path"] for change in found["changed"]] == ["/hp"]
     assert stage.record(session)["revision"] == 0
-    refused = stage.rt.mvu.plan_migration(session, stage.resource_id(session), declaration("z.object({ hp: z.string() })"))
+    refused = stage.rt.mvu.plan_migration(
+        session, stage.resource_id(session), declaration("z.object({ hp: z.string() })")
+    )
     assert refused["plan"]["accepted"] is False
     assert refused["plan"]["refused"][0]["path"] == ["hp"]
 

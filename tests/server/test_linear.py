@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.mvu.stage import card_bytes
+from tests.mvu.stage import card_bytes, delta
 from tests.server.stage import API, TOKEN, Client
-from tests.server.test_http import bind, delta, message_scope, turn
+from tests.server.test_http import bind, message_scope, turn
 
 CLIENTS = 8
 WRITES = int(os.environ.get("INNKEEPER_WRITES", "60"))

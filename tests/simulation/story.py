@@ -75,7 +75,9 @@ class Story:
                 self.check(line)
                 self.look_back(line)
             except AssertionError as error:
-                raise Difference(f"seed {self.seed}, {' '.join(self.log)}, line {self.lines.index(line)}: {error}") from error
+                raise Difference(
+                    f"seed {self.seed}, {' '.join(self.log)}, line {self.lines.index(line)}: {error}"
+                ) from error
 
     def check(self, line: Line) -> None:
         """The current state and revision of a session."""
@@ -212,9 +214,9 @@ class Story:
 
     def do_write(self, line: Line) -> None:
         """A card's write on the newest reply, where that is the head of its timeline."""
-        if not line.replies or line.replies[-1].failed or line.replies[-1].place is None or line.aborted is not None:
+        reply = line.replies[-1] if line.replies else None
+        if reply is None or reply.failed or reply.place is None or line.aborted is not None:
             return
-        reply = line.replies[-1]
         node, variant = reply.place
         scope = {
             "playthroughId": line.playthrough,
