@@ -15,7 +15,7 @@ from runtime.mvu.processors import FilterOutcome, Processors
 from runtime.mvu.storage import append_version
 from runtime.sessions import store
 from runtime.sessions.events import Event
-from runtime.sessions.sources import EndedTurn, Receipt, Unprepared
+from runtime.sessions.sources import EndedTurn, Receipt
 from runtime.values.canonical import sha, text_sha
 from runtime.values.rows import InnkeeperError
 
@@ -25,7 +25,7 @@ class Prepared:
     """What was done outside of the transaction: helper calls and policy decisions by resource and reply."""
 
     filtered: dict[tuple[str, str, str], FilterOutcome] = field(default_factory=dict)
-    decisions: dict[tuple[str, str], Decision] = field(default_factory=dict)
+    decisions: dict[tuple[str, str], Decision | InnkeeperError] = field(default_factory=dict)
 
 
 def reply_source(session: Row, reply: Event, turn: int, end_seq: int) -> dict[str, Any]:
@@ -92,14 +92,17 @@ class Ingest:
             variables = tx.load_content(content)
             decision = self._decide(resource, session["id"], turn, reply, variables)
             prepared.decisions[resource["id"], reply.message_id or ""] = decision
-            if not decision.enabled:
+            if isinstance(decision, InnkeeperError) or not decision.enabled:
                 continue
             dialect = resources.dialect_of(tx, resource)
             outcome = self._processors.filter(tx, resource, variables, reply.text, user_text, dialect=dialect)
             if outcome is not None:
                 prepared.filtered[resource["id"], reply.message_id or "", content] = outcome
 
-    def _decide(self, resource: Row, session_id: str, turn: int, reply: Event, variables: Any) -> Decision:
+    def _decide(
+        self, resource: Row, session_id: str, turn: int, reply: Event, variables: Any
+    ) -> Decision | InnkeeperError:
+        """What the policies say of a reply; a handler that fails or gives no decision is an error, not a decision."""
         if not self._policy.has_handlers:
             return Decision(True, epoch=self._policy.epoch)
         event = {
@@ -118,7 +121,12 @@ class Ingest:
             "event": event,
             "variables": variables,
         }
-        return self._policy.decide(call)
+        try:
+            return self._policy.decide(call)
+        except InnkeeperError as error:
+            return error
+        except Exception as error:  # a host's handler: its fault must not take the turn with it
+            return InnkeeperError("MVU_USAGE", f"a usage handler failed: {type(error).__name__}: {error}")
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
@@ -185,8 +193,11 @@ class Ingest:
         decision = prepared.decisions.get((resource["id"], reply.message_id or ""))
         if decision is None:
             decision = self._decide(resource, session["id"], turn, reply, tx.load_content(content))
-        if not decision.current(self._policy):
-            raise Unprepared
+        if isinstance(decision, InnkeeperError) or not decision.current(self._policy):
+            # Nothing is stored: the reply stays to be applied once somebody decides (spec/mvu.md §9.3).
+            code = decision.code if isinstance(decision, InnkeeperError) else "MVU_USAGE_CANCELLED"
+            self._facts.keep(tx, [{**base, "phase": "failed", "reason": code}])
+            return receipt(resource, "failed", error=code, retryable=True)
         place = _Place(
             session,
             resource,
@@ -304,8 +315,6 @@ class Ingest:
 
     def _failed(self, tx: Transaction, place: _Place, facts: list[Fact], error: Exception) -> Receipt:
         """A fatal refusal: final ones store an unchanged version, retryable ones store nothing (spec/mvu.md §0.13)."""
-        if isinstance(error, Unprepared):
-            raise error
         code = getattr(error, "code", None)
         if not isinstance(code, str):
             raise error
