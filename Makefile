@@ -24,9 +24,10 @@ check: setup
 
 test: check
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest --ignore=tests/simulation
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --skip-empty
+	$(BIN)/python -m pytest tests/simulation
 
 bench: setup
 	$(BIN)/python -m bench

@@ -7,6 +7,7 @@ job is answered before the commit that holds it. Readers use a connection of the
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import sqlite3
 import tempfile
@@ -25,6 +26,7 @@ from runtime.ledger.limits import BUSY_TIMEOUT, GROUP_COMMIT
 from runtime.ledger.migrations import migrate
 from runtime.values.rows import InnkeeperError
 
+log = logging.getLogger("innkeeper.ledger")
 T = TypeVar("T")
 _STOP = object()
 
@@ -270,7 +272,10 @@ class SqliteLedger:
             job.future.set_exception(job.error)
             return
         for action in job.actions:
-            action()
+            try:
+                action()
+            except Exception:  # what listens to commits must never stop the writer
+                log.exception("a listener of a commit failed")
         job.future.set_result(job.result)
 
     def close(self) -> None:

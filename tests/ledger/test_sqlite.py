@@ -158,3 +158,16 @@ def test_a_caller_that_gives_up_before_the_commit_leaves_nothing() -> None:
         ledger.write(lambda tx: tx.insert(COUNTERS, counter("kept", 1)))
     assert ledger.read(lambda tx: tx.select(COUNTERS)) == [counter("kept", 1)]
     ledger.close()
+
+
+def test_a_listener_that_fails_never_stops_the_writer(caplog: pytest.LogCaptureFixture) -> None:
+    ledger = SqliteLedger(None)
+
+    def job(tx: Transaction) -> str:
+        tx.after_commit(lambda: [][1])
+        return "done"
+
+    assert ledger.write(job) == "done"
+    assert ledger.write(lambda tx: "still here") == "still here"
+    assert "a listener of a commit failed" in caplog.text
+    ledger.close()
