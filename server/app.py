@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from runtime.assembly import open_runtime
+from runtime.mvu.legacy import load_legacy
 from runtime.values.rows import InnkeeperError
 from sandbox import create_sandbox
 from server import events, pages
@@ -71,6 +72,9 @@ def open_context(config: Config) -> Context:
         test_mode=config.test_mode,
         sandbox=None if engine is None else create_sandbox(str(engine)),
     )
+    legacy = config.section("mvu", "legacyLedger")
+    if legacy is not None:
+        load_legacy(runtime.ledger, Path(str(legacy)))
     server = config.section("server") or {}
     security = Security(
         token,

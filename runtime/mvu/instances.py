@@ -9,6 +9,7 @@ from runtime.ledger.contract import Row, Transaction
 from runtime.ledger.tables import CHECKPOINTS, DISCOVERIES, GREETING_COPIES, RESOURCES, TEMPLATES
 from runtime.mvu import engine, resources
 from runtime.mvu.cards import CardShelf
+from runtime.mvu.legacy import refuse_legacy
 from runtime.mvu.storage import append_version, charge
 from runtime.sessions import store
 from runtime.sessions.events import Event
@@ -148,6 +149,7 @@ class Instances:
 
     def allocate(self, tx: Transaction, session: Row, template: Row, *, greeting: int = 0) -> Row:
         """Give ``session`` its own instance of ``template`` at revision 0."""
+        refuse_legacy(tx, session)
         row: Row = {
             "id": resources.instance_id(template["id"], store.identity(session)),
             "template_id": template["id"],

@@ -77,7 +77,7 @@ def shared_rows(tx: Transaction) -> list[Row]:
 def is_active(tx: Transaction, resource: Row, session: Row) -> bool:
     """Whether the session's selection lets this resource take part in turns and prompts (spec/mvu.md §9.1)."""
     if is_shared(resource):
-        return True
+        return not resource["definition"].get("legacy")
     template = template_row(tx, resource["template_id"])
     if template is None or template["character_id"] is None:
         return True
