@@ -91,8 +91,9 @@ def durable(size: int, folder: Path) -> float:
     return 1e3 * statistics.median(times)
 
 
-def main(as_json: bool) -> None:
+def main() -> None:
     """Print one line per size, or JSON."""
+    as_json = "--json" in sys.argv[1:]
     rows: dict[int, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for size in SIZES:
@@ -109,4 +110,4 @@ def main(as_json: bool) -> None:
 
 
 if __name__ == "__main__":
-    main("--json" in sys.argv[1:])
+    main()

@@ -16,6 +16,10 @@ EVENT_QUEUE = Limit(
 )
 HEARTBEAT = Limit("http.heartbeat", 15, "seconds", "idle event streams behind proxies", "NOT_FOUND")
 RENDERER_TOKEN = Limit("http.rendererToken", 30 * 24 * 3600, "seconds", "the life of a renderer token", "HOST_REQUEST")
+NARRATOR_ANSWER = Limit(
+    "narrator.answer", 1024 * 1024, "bytes", "memory of one answer of the narrator's model", "BODY_TOO_LARGE"
+)
+NARRATOR_MEMORY = Limit("narrator.memory", 8, "turns", "how much of the told story each call repeats", "HOST_REQUEST")
 
 SERVER_LIMITS = (
     JSON_BODY,
@@ -27,5 +31,7 @@ SERVER_LIMITS = (
     EVENT_QUEUE,
     HEARTBEAT,
     RENDERER_TOKEN,
+    NARRATOR_ANSWER,
+    NARRATOR_MEMORY,
 )
 LIMITS: tuple[Limit, ...] = (*RUNTIME_LIMITS, *SERVER_LIMITS)

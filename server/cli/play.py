@@ -7,7 +7,10 @@ from pathlib import Path
 
 from runtime.values.rows import InnkeeperError
 from server.bundled import example_packs
+from server.config import read_file
+from server.narrator import ChatNarrator
 from server.play import main as play_pack
+from server.tracker_client import read_settings
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +18,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pack", metavar="PACK", help="the folder of a pack, or the name of an example")
     parser.add_argument("--seed", help="the seed of the dice; the same seed and words give the same story")
     parser.add_argument("--character", help="whose seat to take")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="TOML; the endpoint of its section tracker tells the story"
+    )
 
 
 def find_pack(name: str) -> Path:
@@ -30,4 +36,9 @@ def find_pack(name: str) -> Path:
 
 def run(arguments: argparse.Namespace) -> int:
     """Play until the player leaves."""
-    return play_pack(find_pack(arguments.pack), seed=arguments.seed, character=arguments.character)
+    pack = find_pack(arguments.pack)
+    settings = None if arguments.config is None else read_settings(read_file(arguments.config).get("tracker"))
+    if settings is None:
+        return play_pack(pack, seed=arguments.seed, character=arguments.character)
+    with ChatNarrator(settings) as narrate:
+        return play_pack(pack, seed=arguments.seed, character=arguments.character, narrate=narrate)
