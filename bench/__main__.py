@@ -76,7 +76,11 @@ def main() -> int:
         options = ["--peer", str(folder)] if name == "zod_parse" and folder is not None else []
         started = time.monotonic()
         done = subprocess.run(
-            [sys.executable, "-m", f"bench.{name}", *options], cwd=HERE.parent, env=environment, stderr=subprocess.PIPE
+            [sys.executable, "-m", f"bench.{name}", *options],
+            cwd=HERE.parent,
+            env=environment,
+            stderr=subprocess.PIPE,
+            check=False,
         )
         error = done.stderr.decode("utf-8", "replace")
         sys.stderr.write(error)

@@ -213,7 +213,7 @@ def test_tokens_without_end_are_cut(model: FakeModel) -> None:
     model.script = [dribble, well(GOOD)]
     started = time.monotonic()
     assert ChatTracker(settings(model, call=0.5)).run(task()) == GOOD
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 15
 
 
 def test_never(model: FakeModel) -> None:
@@ -222,7 +222,7 @@ def test_never(model: FakeModel) -> None:
     with pytest.raises(TrackerFailed, match=r"gave no token|was not done"):
         ChatTracker(settings(model)).run(task())
     assert len(model.requests) == 4
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 15
 
 
 def test_the_whole_run_is_bounded(model: FakeModel) -> None:

@@ -88,10 +88,10 @@ def test_forms_of_import(text: str, expected: bool) -> None:
 
 def test_detection_takes_linear_time() -> None:
     hostile = "import {" * 200_000 + "registerMvuSchema" + "import 'https://" * 100_000
-    start = time.perf_counter()
+    start = time.process_time()
     assert not is_declaration(hostile)
     assert remote_imports(card(hostile, "import '" * 2_000)) == []
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 30
 
 
 @pytest.mark.parametrize(

@@ -348,7 +348,7 @@ def test_a_thousand_commands_on_wide_containers(command: str) -> None:
     started = time.process_time()
     applied = apply_commands(variables, commands)
     [receipt.to_json() for receipt in applied.receipts[:5]]
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 40
 
 
 def test_lone_surrogates_are_kept_and_escaped() -> None:
