@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runtime.ledger.cancellation import Cancelled
-from runtime.mvu import bindings
+from runtime.mvu import bindings, scopes
 from runtime.mvu.policy import MANAGER
 from tests.mvu.stage import NOW, Stage, card_bytes, delta, refuses
 
@@ -58,7 +58,7 @@ def test_scenarios_029_030_175_190_a_revocation_in_the_middle_wins(
     scope = stage.message_scope(begun, turn)
     grant = stage.grant(scope)
     bound = stage.bind(scope, grant)
-    original = bindings.find_evidence
+    original = scopes.find_evidence
 
     def interrupted(*arguments: Any) -> Any:
         found = original(*arguments)
@@ -79,7 +79,7 @@ def test_scenario_034_a_revocation_during_creation_wins(stage: Stage, monkeypatc
     begun, turn = played(stage)
     scope = stage.message_scope(begun, turn)
     identifier = "00000000-0000-4000-8000-0000000000aa"
-    original = bindings.find_evidence
+    original = scopes.find_evidence
 
     def interrupted(*arguments: Any) -> Any:
         stage.rt.mvu.revoke_card_binding(identifier)

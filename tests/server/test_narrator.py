@@ -115,9 +115,8 @@ def test_a_passing_fault_is_repeated() -> None:
     ids=["key", "fault", "html", "empty", "deep", "null", "blank", "long"],
 )
 def test_a_bad_answer_is_told(status: int, raw: bytes, calls: int, says: str) -> None:
-    with endpoint(lambda _: (status, raw)) as (url, asked):
-        with ChatNarrator(settings(url)) as narrate:
-            line = narrate("", "hello", [])
+    with endpoint(lambda _: (status, raw)) as (url, asked), ChatNarrator(settings(url)) as narrate:
+        line = narrate("", "hello", [])
     assert line.startswith("[the narrator is silent: ") and says in line
     assert len(asked) == calls
 
@@ -127,9 +126,8 @@ def test_a_late_and_an_absent_endpoint_are_told() -> None:
         time.sleep(0.5)
         return 200, told("too late")
 
-    with endpoint(late) as (url, _):
-        with ChatNarrator(settings(url, call=0.1, total=0.3)) as narrate:
-            assert "in time" in narrate("", "hello", [])
+    with endpoint(late) as (url, _), ChatNarrator(settings(url, call=0.1, total=0.3)) as narrate:
+        assert "in time" in narrate("", "hello", [])
     with ChatNarrator(settings(url)) as narrate:
         assert "cannot be reached" in narrate("", "hello", [])
 
