@@ -163,8 +163,11 @@ def test_a_caller_that_gives_up_before_the_commit_leaves_nothing() -> None:
 def test_a_listener_that_fails_never_stops_the_writer(caplog: pytest.LogCaptureFixture) -> None:
     ledger = SqliteLedger(None)
 
+    def listener() -> None:
+        raise ValueError("deaf")
+
     def job(tx: Transaction) -> str:
-        tx.after_commit(lambda: [][1])
+        tx.after_commit(listener)
         return "done"
 
     assert ledger.write(job) == "done"
