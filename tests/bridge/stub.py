@@ -68,7 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
     world: World
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+    def log_message(self, format: str, *args: Any) -> None:
         """Tests are silent."""
 
     def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
