@@ -37,7 +37,8 @@ def _gather() -> tuple[Limit, ...]:
     for table in _TABLES:
         rows = table.values() if hasattr(table, "values") else table
         for row in rows:
-            limit = Limit(row.name, row.default, row.unit, row.protects, row.error)
+            own = isinstance(row, Limit)
+            limit = row if own else Limit(row.name, row.default, row.unit, row.protects, row.error)
             if found.setdefault(limit.name, limit) != limit:
                 raise AssertionError(f"two limits are called {limit.name}")
     return tuple(found.values())

@@ -20,6 +20,7 @@ from runtime.mvu.legacy import load_legacy
 from runtime.values.rows import InnkeeperError
 from sandbox import create_sandbox
 from server import events, pages
+from server.adjust import adjust_limits
 from server.config import Config
 from server.context import Context
 from server.http import Dispatcher, cors_headers, error_response, facts_of, json_response, preflight
@@ -62,6 +63,9 @@ def open_context(config: Config) -> Context:
         raise InnkeeperError(
             "CONFIG_INVALID", f"the data directory cannot be made: {error.strerror}: {config.data_dir.name}"
         ) from None
+    # Everything that can be refused comes first, so that nothing is left open.
+    adjust_limits(config.section("limits"))
+    settings = read_settings(config.section("tracker"))
     token, _ = load_host_token(config.data_dir, config.host_token)
     configured = config.section("mvu", "resources") or []
     engine = config.section("sandbox", "engine")
@@ -86,7 +90,6 @@ def open_context(config: Config) -> Context:
     runtime.sessions.listen(streams.publish)
     context = Context(config, runtime, security, Metrics(), streams)
     context.extras["world"] = runtime.world
-    settings = read_settings(config.section("tracker"))
     if settings is not None:
         runtime.dimensions.use_tracker(ChatTracker(settings))
     load_plugins(context)

@@ -13,6 +13,7 @@ from runtime.values.rows import InnkeeperError
 
 DEFAULT_PORT = 8377
 DEFAULT_HOST = "127.0.0.1"
+SECTIONS = ("mvu", "server", "sandbox", "tracker", "limits")
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -87,6 +88,12 @@ def load(
         raise InnkeeperError("CONFIG_INVALID", f"expected the port as a number, found {raw_port!r}") from None
     if not 0 <= number <= 65_535:
         raise InnkeeperError("CONFIG_INVALID", f"expected a port from 0 to 65535, found {number}")
+    unknown = sorted(set(file) - set(SECTIONS))
+    if unknown:
+        raise InnkeeperError(
+            "CONFIG_INVALID",
+            f"the configuration has an unknown section {unknown[0]!r}; known are {', '.join(SECTIONS)}",
+        )
     return Config(
         data_dir=data_dir or default_data_dir(env),
         host=host or env.get("INNKEEPER_HOST") or DEFAULT_HOST,

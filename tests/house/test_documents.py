@@ -38,7 +38,7 @@ def test_every_make_target_of_the_documents_exists() -> None:
             assert target in targets | {"are"}, f"{document}: make {target}"
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/hosting.md"])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/hosting.md", "docs/configuration.md"])
 def test_links_lead_somewhere(document: str) -> None:
     path = ROOT / document
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):

@@ -86,8 +86,8 @@ def serving(folder: Path, **options: Any) -> Iterator[Client]:
     chosen = configuration.load(
         data_dir=folder, host="127.0.0.1", port=0, environment={"INNKEEPER_HOST_TOKEN": TOKEN}, **options
     )
-    bound = listen(chosen.host, 0)
     context = open_context(chosen)
+    bound = listen(chosen.host, 0)
     server = uvicorn.Server(uvicorn.Config(create_app(chosen, context), log_level="error", access_log=False, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
