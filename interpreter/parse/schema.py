@@ -62,6 +62,7 @@ class CompiledSchema:
         self.skipped: tuple[dict[str, Any], ...] = tuple(declaration.program.skipped)
         self.steps = declaration.steps
         self._parses = 0
+        self._exhausted = False
         self._fast: FastParse | None = None
         self._generator: FastCompiler | None = None
         compiler = ExactCompiler(attempts=True)
@@ -114,6 +115,10 @@ class CompiledSchema:
             return ParseResult(True, payload.value if raw else self._output(run, payload.value), (), run.steps)
         except Thrown as error:
             raise thrown(error) from None
+        except BudgetExceeded:
+            if run.quick is not None:
+                self._give_up()
+            raise
         except RecursionError:
             raise BudgetExceeded(
                 limits.STACK_WEIGHT.name, limits.STACK_WEIGHT.default, limits.STACK_WEIGHT.unit
@@ -129,6 +134,8 @@ class CompiledSchema:
 
         Generating costs milliseconds, so the first parse without a memory goes without.
         """
+        if self._exhausted:
+            return None
         fast = self._fast
         if fast is None:
             self._parses += 1
@@ -141,12 +148,22 @@ class CompiledSchema:
         try:
             output = fast(value, run, memory)
             if run.steps > run.limit:
+                self._give_up()
                 return None
             return ParseResult(True, self._output(run, output), (), run.steps)
         except RegexTimeout:
             raise
+        except BudgetExceeded:
+            self._give_up()
+            return None
         except (Fail, Thrown, InterpreterError, RecursionError):
             return None
+
+    def _give_up(self) -> None:
+        """Leave a schema that outran its budget to the exact parser: what the generated one keeps of it is huge."""
+        with _LOCK:
+            self._exhausted = True
+            self._fast = self._generator = None
 
     def _generate(self) -> FastParse:
         with _LOCK:

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interpreter import CompiledSchema, DeclarationError, InterpreterError, Memory, ParseResult, compile_declaration
+from interpreter import (
+    BudgetExceeded,
+    CompiledSchema,
+    DeclarationError,
+    InterpreterError,
+    Memory,
+    ParseResult,
+    compile_declaration,
+)
 from interpreter.compile.author import clean_json
 from tests.conformance.suites.zod import encode, text
 from tests.interpreter.grammar import Schemas, Values
@@ -186,3 +194,17 @@ def test_an_unknown_key_beside_a_filled_one_is_seen(mode: str) -> None:
     outcomes = [schema.parse({"b": 1}, memory=memory) for memory in (None, Memory(), Memory())]
     kept = {"z.looseObject": {"a": "x", "b": 1}, "z.object": {"a": "x"}}.get(mode)
     assert [(one.ok, one.value) for one in outcomes] == [(kept is not None, kept)] * 3
+
+
+def test_a_schema_that_outruns_its_budget_is_left_to_the_exact_parser() -> None:
+    """What the generated parsers keep of an exponential schema is huge: it must not grow with every parse."""
+    source = (
+        "let s = z.object({}).prefault({}); for (let i = 0; i < 30; i++) s = z.object({ l: s, r: s }).prefault({}); "
+        "export const Schema = s;"
+    )
+    schema = compile_declaration(source)
+    for _ in range(4):
+        with pytest.raises(BudgetExceeded):
+            schema.parse({}, clock=0)
+    assert schema._exhausted
+    assert schema._generator is None
